@@ -287,7 +287,7 @@ async fn waiting(at: At) -> (Bench, Kept) {
             bench.start("go on").await;
             server.until_asked(2).await;
             let asked = server.asked()[1].body.to_string();
-            assert!(asked.contains("Sum up the record above"), "{asked}");
+            assert!(asked.contains("Sum up the record so far"), "{asked}");
             (bench, Box::new(server))
         }
     }

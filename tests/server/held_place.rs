@@ -80,7 +80,7 @@ impl Place {
             bubblewrap,
             temporary: Some(self.top.join("temporary")),
             services: vec!["/run".into()],
-            keep: vec![self.work.join(".craft")],
+            read_only: vec![self.work.join(".craft")],
             ..Sandbox::default()
         }
     }

@@ -312,6 +312,8 @@ export interface ChannelToolContext {
 export interface ClientCapabilities {
   /** Present when the client serves `ext/acp/*`. */
   acpExtensions?: AcpExtensions;
+  /** The version of program bindings that the client knows. Only its presence counts: it shows a client of today. */
+  appBindingVersion?: unknown;
   /** Can be asked for approvals. Default `true`. */
   approvalSupport?: boolean;
   /** Wants `terminal/*` notifications. Default `false`. */
@@ -322,6 +324,8 @@ export interface ClientCapabilities {
   channelAdapter?: unknown;
   /** Turns started here produce `commandExecution` Items and their output. Default `false`. */
   commandExecutionStreaming?: boolean;
+  /** Drives a desktop. */
+  computerUse?: unknown;
   /** Wants `workspace/configChanged`. Default `true`. */
   configChange?: boolean;
   /** Extension: wants `seq` on event notifications and may subscribe with `afterSeq`. Default `false`. */
@@ -330,6 +334,12 @@ export interface ClientCapabilities {
   extensions?: Record<string, unknown>;
   /** Turns started here produce `fileChange` Items. Default `false`. */
   fileChangeItems?: boolean;
+  /** Shows drawings inside a conversation. */
+  inlineVisualizations?: unknown;
+  /** Shows pages of MCP servers. */
+  mcpApps?: unknown;
+  /** Can be asked by MCP servers. Only its presence counts, as that of the next three. */
+  mcpElicitation?: unknown;
   /** Present when the client serves `ext/nodeRepl/*`, together with `browserUse`. */
   nodeRepl?: NodeReplCapability;
   /** Exact names of notifications this connection does not want. */
@@ -340,6 +350,8 @@ export interface ClientCapabilities {
    * knows, or an editor.
    */
   person?: boolean;
+  /** Today's name of `userInputSupport`; does not depend on `approvalSupport`. Default `false`. */
+  requestUserInputSupport?: boolean;
   /** Extension: knows the approval policy `sandboxed`; without it, the policy is shown as `default`. Default `false`. */
   sandboxedPolicy?: boolean;
   /** Wants delta notifications. Default `true`. */
@@ -705,6 +717,10 @@ export interface DynamicToolCallPayload {
   errorMessage?: string;
   /** Its group of tools. */
   namespace?: string;
+  /** The name under which the model calls the tool: `NAMESPACE__TOOL`, or the tool's alone. */
+  providerFlatName: string;
+  /** How far it is. */
+  status: ToolExecutionStatus;
   /** What came back, for programs. */
   structuredResult?: unknown;
   /** Whether the tool did what it was asked; `false` until it has. */
@@ -1140,6 +1156,14 @@ export type InputPart = TextPart | CommandRefPart | SkillRefPart | FileRefPart |
  */
 export type Item = UserMessageItem | AgentMessageItem | ReasoningContentItem | ToolCallItem | ToolResultItem | CommandExecutionItem | ToolExecutionItem | PluginFunctionCallItem | DynamicToolCallItem | ApprovalRequestItem | ApprovalResponseItem | ErrorItem | SystemNoticeItem | FileChangeItem;
 
+/** One Item with its Turn. */
+export interface ItemOfTurn {
+  /** The Item. */
+  item: Item;
+  /** The Turn. */
+  turnId: string;
+}
+
 /** How far an Item is. A completed Item never changes. */
 export type ItemStatus = "started" | "streaming" | "completed";
 
@@ -1173,6 +1197,21 @@ export interface JobTokenUsage {
   /** Tokens received from it. */
   outputTokens: number;
 }
+
+/** Whose Threads are listed. */
+export interface ListIdentity {
+  /** A free text that distinguishes scopes, as in `group:77`. */
+  channelContext?: string;
+  /** The channel; must not be blank unless the whole identity is empty. */
+  channelName?: string;
+  /** The owner inside that channel. */
+  userId?: string;
+  /** Absolute path; absent or blank means the workspace the server runs in. */
+  workspacePath?: string;
+}
+
+/** The Threads that a list is about. */
+export type ListScope = "identity" | "workspace";
 
 /** A picture on the server's disk. */
 export interface LocalImagePart {
@@ -1411,9 +1450,9 @@ export interface PlanTodo {
 
 /** Something about a plugin that its user should know. */
 export interface PluginDiagnostic {
-  /** What it is, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others. */
+  /** Its code, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others. */
   code: string;
-  /** What it is, for users. */
+  /** Its message, for users. */
   message: string;
   /** The file or folder. */
   path?: string;
@@ -1477,9 +1516,9 @@ export interface PluginHook {
 
 /** A plugin. */
 export interface PluginInfo {
-  /** What it is for. */
+  /** Its purpose. */
   description?: string;
-  /** What its user should know. */
+  /** Its diagnostics, for its user. */
   diagnostics: PluginDiagnostic[];
   /** Its title. */
   displayName: string;
@@ -1505,7 +1544,7 @@ export interface PluginInfo {
   rootPath: string;
   /** Its skills. */
   skills: PluginSkill[];
-  /** Where it lies. */
+  /** The place of the plugin. */
   source: PluginSource;
   /** Its version. */
   version?: string;
@@ -1515,7 +1554,7 @@ export interface PluginInfo {
 export interface PluginInterface {
   /** Its colour, as `#RRGGBB`. */
   brandColor?: string;
-  /** What it says that it brings. */
+  /** Its capabilities, as its manifest lists them. */
   capabilities: string[];
   /** Its kind. */
   category?: string;
@@ -1523,7 +1562,7 @@ export interface PluginInterface {
   composerIconDataUrl?: string;
   /** A first message that uses it. */
   defaultPrompt?: string;
-  /** Who wrote it. */
+  /** The name of its developer. */
   developerName?: string;
   /** Its title. */
   displayName?: string;
@@ -1551,22 +1590,22 @@ export interface PluginMcpServer {
   name: string;
   /** Its name in `mcp/list`: `ID:NAME`. */
   runtimeName: string;
-  /** What has its name, if it gave way. */
+  /** The other owner of its name, if that one has precedence. */
   shadowedBy?: PluginShadow;
   /** How it is reached. */
   transport: PluginTransport;
 }
 
-/** What has the name of a plugin's MCP server. */
+/** The other owner of the name of a plugin's MCP server. */
 export type PluginShadow = "workspace";
 
 /** A skill of a plugin. */
 export interface PluginSkill {
-  /** What it is for. */
+  /** Its purpose. */
   description: string;
   /** Its name for users. */
   displayName?: string;
-  /** Whether agents are told of it. */
+  /** Whether agents see it. */
   enabled: boolean;
   /** Its name. */
   name: string;
@@ -1574,7 +1613,7 @@ export interface PluginSkill {
   shortDescription?: string;
 }
 
-/** Where a plugin lies. */
+/** The place of a plugin. */
 export type PluginSource = "workspace" | "explicit" | "userglobal" | "builtin";
 
 /** How an MCP server of a plugin is reached. */
@@ -1716,6 +1755,8 @@ export interface ServerCapabilities {
   configOverride?: boolean;
   /** `cron/*`. */
   cronManagement?: boolean;
+  /** `thread/resume` takes `dynamicTools`. */
+  dynamicToolRebind?: boolean;
   /** Extension: the server numbers events for clients that declare `eventCursors`. */
   eventCursors?: boolean;
   /** What smaller extensions there are. */
@@ -1833,6 +1874,9 @@ export interface SkillRefPart {
 /** The owner of a skill. */
 export type SkillSource = "workspace" | "plugin" | "builtin" | "user";
 
+/** The order of a list. */
+export type SortDirection = "ascending" | "descending";
+
 /** An `acceptAlways` answer: exactly this operation runs without a question. */
 export interface StandingAnswer {
   /** Kind of operation. */
@@ -1879,10 +1923,14 @@ export interface SubAgentSource {
   spawnCallId?: string;
   /** Whether it can be closed. */
   supportsClose: boolean;
+  /** The same, for `subagent/followupTask`. */
+  supportsFollowupTask: boolean;
   /** Whether it can be resumed. */
   supportsResume: boolean;
   /** Whether it takes further input. */
   supportsSendInput: boolean;
+  /** The same, under today's name. */
+  supportsSendMessage: boolean;
 }
 
 /** One subagent of a Thread. */
@@ -1930,9 +1978,9 @@ export type SubagentEdgeStatus = "open" | "closed";
 
 /** A profile that subagents can have. */
 export interface SubagentProfile {
-  /** What the server brings. */
+  /** The definition of this name that the server brings. */
   builtInDefaults?: SubagentProfileDefinition;
-  /** What it is. */
+  /** Its definition. */
   definition: SubagentProfileDefinition;
   /** Whether it can be used, and why not. */
   diagnostic: SubagentProfileDiagnostic;
@@ -2035,7 +2083,7 @@ export interface SubagentProfileDiagnostic {
   hiddenFromPrompt: boolean;
   /** Why the model is not offered it. */
   hiddenReason?: string;
-  /** What of it has no effect. */
+  /** The members of it that have no effect. */
   warnings: string[];
 }
 
@@ -2058,7 +2106,7 @@ export interface SubagentProgress {
 /** What runs the Turns of a subagent. */
 export type SubagentRuntime = "native" | "cli-oneshot";
 
-/** What is common to all profiles. */
+/** The settings of all profiles. */
 export interface SubagentSettings {
   /** Whether command lines go on with sessions of their own. */
   externalCliSessionResumeEnabled: boolean;
@@ -2156,8 +2204,14 @@ export interface Thread {
   cost?: number;
   /** When it was created. */
   createdAt: string;
+  /** The same path. */
+  cwd: string;
   /** Its title. */
   displayName?: string;
+  /** The folder of files, commands and git: the configuration's `workspaceOverride`, or the workspace. */
+  effectiveWorkspacePath: string;
+  /** Whether it is stored nowhere; always `false`. */
+  ephemeral: boolean;
   /** The supplier of the model's history. */
   historyMode: HistoryMode;
   /** The Thread's id. */
@@ -2174,6 +2228,10 @@ export interface Thread {
   queuedInputs: QueuedTurnInput[];
   /** Its present activity. */
   runtime: ThreadRuntime;
+  /** The same path, as a list. */
+  runtimeWorkspaceRoots: string[];
+  /** The same id: a Thread is its own session. */
+  sessionId: string;
   /** The starter: a user or another Thread's agent. */
   source: ThreadSource;
   /** Active, paused or archived. */
@@ -2184,6 +2242,8 @@ export interface Thread {
   userId?: string;
   /** The workspace it belongs to. */
   workspacePath: string;
+  /** Its work tree of git; always `null`. */
+  worktree: unknown;
 }
 
 /** Configuration of one Thread. Stored and replaced whole. */
@@ -2346,6 +2406,8 @@ export interface ToolCallPayload {
   argumentsText?: string;
   /** The call; every Item about it has the same. */
   callId: string;
+  /** The name under which the model calls the tool. */
+  providerFlatName: string;
   /** The tool. */
   toolName: string;
 }
@@ -2411,10 +2473,14 @@ export interface ToolResultItem {
 export interface ToolResultPayload {
   /** The call. */
   callId: string;
+  /** The name under which the model called the tool. */
+  providerFlatName: string;
   /** The text that the model gets. */
   result: string;
   /** Whether the tool did what it was asked. */
   success: boolean;
+  /** The tool, as in the call. */
+  toolName: string;
 }
 
 /** What sends an input in a user's place. */
@@ -2637,8 +2703,10 @@ export interface ThreadStartParams {
   identity: SessionIdentity;
 }
 
-/** Result of `thread/start` and `thread/resume`. */
+/** Result of `thread/start`, `thread/resume` and `thread/fork`. */
 export interface ThreadResult {
+  /** Absolute paths of the files whose text the model gets as instructions, outermost first. */
+  instructionSources: string[];
   /** The Thread. */
   thread: Thread;
 }
@@ -2662,10 +2730,10 @@ export interface ThreadListParams {
   /** Extension: go on after an earlier answer's `nextCursor`. */
   cursor?: string;
   /**
-   * Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent: those of the
-   * server's workspace that have no `channelContext`.
+   * Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent or empty: all Threads
+   * of the server's workspace.
    */
-  identity?: SessionIdentity;
+  identity?: ListIdentity;
   /** Archived ones too. Default `false`. */
   includeArchived?: boolean;
   /** Threads of subagents too. Default `false`. */
@@ -2674,14 +2742,18 @@ export interface ThreadListParams {
   limit?: number;
   /** Extension: only Threads whose title contains this text. */
   query?: string;
+  /** `workspace`: all Threads of the identity's workspace. Default `identity`. */
+  scope?: ListScope;
 }
 
 /** Result of `thread/list`: latest activity first. */
 export interface ThreadListResult {
   /** The Threads. */
   data: ThreadSummary[];
-  /** Extension: given when there are more, which without `limit` are those beyond 5,000. */
+  /** Given when there are more, which without `limit` are those beyond 5,000. */
   nextCursor?: string;
+  /** How many Threads match, if they are all in this answer. */
+  totalMatched?: number;
 }
 
 /** Params of `thread/read`. */
@@ -2707,6 +2779,50 @@ export interface ThreadReadResult {
    * answer.
    */
   turnPage?: TurnPage;
+}
+
+/** Params of `thread/turns/list`. */
+export interface ThreadTurnsListParams {
+  /** A cursor of an earlier answer about this Thread. Absent: from the end at which the order starts. */
+  cursor?: string;
+  /** At most so many, 1 to 100. Default 20. */
+  limit?: number;
+  /** The order. Default `descending`. */
+  sortDirection?: SortDirection;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `thread/turns/list`. A page can have fewer Turns than `limit`. */
+export interface ThreadTurnsListResult {
+  /** The first Turn of this page, for a list in either order that starts with it. */
+  backwardsCursor?: string;
+  /** The Turns, without their Items. */
+  data: Turn[];
+  /** The start of the next page in this order, if there is one. */
+  nextCursor?: string;
+}
+
+/** Params of `thread/items/list`. */
+export interface ThreadItemsListParams {
+  /** A cursor of an earlier answer about the same Thread or Turn. */
+  cursor?: string;
+  /** At most so many, 1 to 500. Default 100. */
+  limit?: number;
+  /** The order. Default `descending`. */
+  sortDirection?: SortDirection;
+  /** The Thread. */
+  threadId: string;
+  /** Only the Items of this Turn. */
+  turnId?: string;
+}
+
+/** Result of `thread/items/list`. A page can have fewer Items than `limit`. */
+export interface ThreadItemsListResult {
+  /** The Items, each with its Turn. */
+  data: ItemOfTurn[];
+  /** The start of the next page in this order, if there is one. */
+  nextCursor?: string;
 }
 
 /** Params of `thread/subscribe`. */
@@ -4242,7 +4358,7 @@ export interface PluginListParams {
 
 /** Result of `plugin/list`. */
 export interface PluginListResult {
-  /** What is wrong with folders that are no plugin, and all that is said of plugins. */
+  /** The diagnostics of all plugins, and of folders that are no plugin. */
   diagnostics: PluginDiagnostic[];
   /** The installed ones, then those of the catalogue. */
   plugins: PluginInfo[];
@@ -4282,7 +4398,7 @@ export interface SubagentProfilesListResult {
   defaultName: string;
   /** The profiles: `native` first, then by name. */
   profiles: SubagentProfile[];
-  /** What is common to all of them. */
+  /** The settings of all profiles. */
   settings: SubagentSettings;
 }
 
@@ -4290,7 +4406,7 @@ export interface SubagentProfilesListResult {
 export interface SubagentProfileUpsertParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
-  /** What it is. */
+  /** Its definition. */
   definition: SubagentProfileDefinition;
   /** Its name: letters, digits, `-`, `_` and `.`. */
   name: string;
@@ -4338,7 +4454,7 @@ export interface SubagentSettingsUpdateParams {
 
 /** Result of `subagent/settings/update`. */
 export interface SubagentSettingsResult {
-  /** What counts now. */
+  /** The settings in effect. */
   settings: SubagentSettings;
 }
 
@@ -4354,6 +4470,10 @@ export interface Requests {
   "thread/list": { params: ThreadListParams; result: ThreadListResult };
   /** Reads a Thread without changing anything. */
   "thread/read": { params: ThreadReadParams; result: ThreadReadResult };
+  /** Lists the Turns of a Thread without their Items, page by page, in either order. */
+  "thread/turns/list": { params: ThreadTurnsListParams; result: ThreadTurnsListResult };
+  /** Lists the Items of a Thread or of one Turn, page by page, in either order. */
+  "thread/items/list": { params: ThreadItemsListParams; result: ThreadItemsListResult };
   /** Starts the delivery of a Thread's events to this connection. */
   "thread/subscribe": { params: ThreadSubscribeParams; result: ThreadSubscribeResult };
   /** Ends that delivery. */
@@ -4690,6 +4810,22 @@ export interface ThreadRuntimeChangedNotification {
   seq?: number;
   /** The Thread. */
   threadId: string;
+}
+
+/** Params of `thread/archived`, `thread/unarchived`: today's names for two of the changes that `thread/statusChanged` says. */
+export interface ThreadArchivedNotification {
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/updated`: a Thread has another configuration. */
+export interface ThreadUpdatedNotification {
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread, without its Turns. */
+  thread: Thread;
 }
 
 /** Params of `thread/queue/updated`. */
@@ -5144,6 +5280,14 @@ export interface Notifications {
   "thread/statusChanged": ThreadStatusChangedNotification;
   /** What a Thread is doing has changed. */
   "thread/runtimeChanged": ThreadRuntimeChangedNotification;
+  /** The same as `thread/runtimeChanged`, directly after it. */
+  "thread/status/changed": ThreadRuntimeChangedNotification;
+  /** A Thread was archived. Directly after `thread/statusChanged`. */
+  "thread/archived": ThreadArchivedNotification;
+  /** A Thread was taken out of the archive. Directly after `thread/statusChanged`. */
+  "thread/unarchived": ThreadArchivedNotification;
+  /** A Thread has another configuration or mode. */
+  "thread/updated": ThreadUpdatedNotification;
   /** A Thread's queue has changed. */
   "thread/queue/updated": ThreadQueueUpdatedNotification;
   /** Extension: a Thread's configuration is another one. */
@@ -5194,6 +5338,8 @@ export interface Notifications {
   "subagent/progress": SubagentProgressNotification;
   /** The tree of subagents has changed. */
   "subagent/graphChanged": SubagentGraphChangedNotification;
+  /** The same as `subagent/graphChanged`, directly after it. */
+  "subagent/graph/changed": SubagentGraphChangedNotification;
   /** A command went into the background. */
   "terminal/started": TerminalNotification;
   /** Output of a background terminal. */
@@ -5250,6 +5396,8 @@ export interface ApprovalRequestParams {
   callId?: string;
   /** Whether the sandbox confines it, so that it would run unasked under the policy `sandboxed`. Bobbin's own member. */
   confined?: boolean;
+  /** When the server declines it, unless it is answered. */
+  expiresAt: string;
   /** The `approvalRequest` Item. */
   itemId: string;
   /** The command line, or what is done to the target. */

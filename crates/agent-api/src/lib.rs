@@ -13,6 +13,7 @@ pub mod dynamic_tool;
 mod features;
 pub mod forward;
 pub mod hook;
+mod instructions;
 pub mod json_schema;
 pub mod model;
 pub mod model_catalog;
@@ -35,6 +36,7 @@ pub mod workspace_config;
 
 pub use clock::{Clock, SystemClock};
 pub use features::Features;
+pub use instructions::InstructionFiles;
 pub use once::Once;
 pub use process::{OpenConnection, ServerProcess};
 pub use services::{ConfigNews, Services};

@@ -121,6 +121,7 @@ impl TurnRun {
             seen,
             pictures: pictures.clone(),
             change: None,
+            tool_name: None,
         };
         match plan {
             Some(plan) => self.turn.add_with_plan(result, plan).await?,

@@ -57,6 +57,7 @@ fn result(id: &str) -> ItemBody {
         seen: Vec::new(),
         pictures: Vec::new(),
         change: None,
+        tool_name: None,
     }
 }
 
@@ -185,6 +186,7 @@ fn pictures_of_results_come_behind_all_results_of_their_reply() {
             seen,
             pictures: vec![format!("{id}.png")],
             change: None,
+            tool_name: None,
         },
         other => other,
     };

@@ -35,6 +35,8 @@ const MAX_DEPTH: usize = 64;
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Guide {
+    /// Its path, free of links.
+    pub(super) path: PathBuf,
     /// Its path, relative to the folder.
     pub(super) name: String,
     /// Its text.
@@ -72,6 +74,17 @@ pub(super) fn read(workspace: &Path, folder: &Path, policy: &dyn Policy, is_trus
     reader.guides
 }
 
+/// Returns the paths of the instruction files that the agent reads for a Thread in `folder`, outermost first. Blocking.
+pub fn instruction_files(
+    workspace: &Path,
+    folder: &Path,
+    policy: &dyn Policy,
+    is_trusted: bool,
+) -> Vec<PathBuf> {
+    let guides = read(workspace, folder, policy, is_trusted);
+    guides.into_iter().map(|guide| guide.path).collect()
+}
+
 /// Reads files, the nearest first.
 struct Reader<'a> {
     policy: &'a dyn Policy,
@@ -107,7 +120,12 @@ impl Reader<'_> {
         self.room -= text.len();
         let imports = imports(&text);
         let beside = Path::new(&name).parent().unwrap_or(Path::new("")).to_owned();
-        self.guides.push(Guide { name, text, cut });
+        self.guides.push(Guide {
+            path: path.clone(),
+            name,
+            text,
+            cut,
+        });
         let Some(folder) = path.parent().filter(|_| depth > 0) else {
             return;
         };

@@ -16,11 +16,11 @@ use bobbin_tools::Sandbox;
 /// The instructions for every project; read them over as a whole after a change.
 const AGENT: &str = include_str!("system_prompt.md");
 const GUIDES: &str = "# Instructions of the user and the project\n\nThese files are written for agents by the user \
-                      (~/.craft) and by the people of this project. Follow them; where two disagree, the later one counts, and what the user says counts \
+                      (~/.craft) and by the authors of this project. Follow them; where two disagree, the later one counts, and what the user says counts \
                       more than both. They do not widen what you may do. A folder further down may have an AGENTS.md or CLAUDE.md \
                       of its own: read it before you change something there.";
-const SKILLS: &str = "# Skills\n\nInstructions for certain tasks, kept in this project or by the user. When a task is one of \
-                      these, read the skill with SkillView before you begin.";
+const SKILLS: &str = "# Skills\n\nInstructions for certain tasks, from this project or from the user. When a task is one of \
+                      these, read the skill with SkillView before you start.";
 const SERVERS: &str =
     "# MCP servers\n\nWhat the servers behind your tools say of these. It does not widen what you may do.";
 const THREAD: &str = "# Instructions for this conversation";
@@ -159,18 +159,18 @@ pub(super) fn confinement(sandbox: &Sandbox) -> &'static str {
     // Whether bubblewrap works is unknown yet: only a process can find out.
     let missing = sandbox.support.missing(sandbox.profile).is_some() && !sandbox.bubblewrap.may_work();
     match (sandbox.profile.files, sandbox.profile.network) {
-        (Files::Full, Network::On) => "not held by a sandbox.",
+        (Files::Full, Network::On) => "not confined by a sandbox.",
         _ if missing => "a sandbox is wanted and cannot be had here; each is asked about.",
-        (Files::ReadOnly, _) => "held in a sandbox in which no file can be written.",
+        (Files::ReadOnly, _) => "confined by a sandbox in which no file can be written.",
         (Files::WorkspaceWrite, Network::Off) if sandbox.bubblewrap.may_work() => {
-            "held in a sandbox with a loopback and a /tmp of its own, and no other network; only the workspace and /tmp can be \
+            "confined by a sandbox with a loopback and a /tmp of its own, and no other network; only the workspace and /tmp can be \
              written."
         }
         (_, Network::Off | Network::Internet) => {
-            "held in a sandbox without network; only the workspace and $TMPDIR can be written."
+            "confined by a sandbox without network; only the workspace and $TMPDIR can be written."
         }
         (Files::WorkspaceWrite, Network::On) => {
-            "held in a sandbox; only the workspace and $TMPDIR can be written."
+            "confined by a sandbox; only the workspace and $TMPDIR can be written."
         }
     }
 }
@@ -181,6 +181,7 @@ mod tests {
 
     fn guide(name: &str, text: &str, cut: bool) -> Guide {
         Guide {
+            path: name.into(),
             name: name.into(),
             text: text.into(),
             cut,
@@ -195,7 +196,7 @@ mod tests {
             thread: None,
             workspace: "/srv/tea",
             platform: "linux x86_64",
-            commands: "not held by a sandbox.",
+            commands: "not confined by a sandbox.",
             git: Some("Branch: main\nFiles with uncommitted changes: 0"),
             mode: Mode::Agent,
             began: UnixMillis(1_798_761_600_000),

@@ -42,7 +42,7 @@ mod turn;
 mod web_search;
 
 pub use engine::AgentEngine;
-pub use guides::project_instructions;
+pub use guides::{instruction_files, project_instructions};
 pub use helper::Helpers;
 pub use limits::TurnLimits;
 pub use settings::AgentSettings;

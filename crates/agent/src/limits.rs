@@ -127,7 +127,7 @@ impl TurnLimits {
         let seconds = self.time.unwrap_or_default().as_secs();
         stopped(
             "timeout",
-            &format!("The turn was at work for {seconds} seconds, which is as long as it may be."),
+            &format!("The turn ran for {seconds} seconds, which is its limit."),
             "Seconds",
         )
     }

@@ -25,9 +25,9 @@ const SUMMARIZER: &str = "You sum up the work of a coding agent, so that it can 
                           where it matters); What was decided and why; Files (each that matters, what was found or \
                           changed there, and its state); Commands and their results; Open steps, and what comes next. \
                           Repeat names, paths, figures and error messages exactly. Leave out what no longer matters.";
-const ASK: &str = "Sum up the record above.";
+const ASK: &str = "Sum up the record so far.";
 
-const SHORTER: &str = "Sum up the record above in at most 500 words, under all of the headings: a longer summary of it was \
+const SHORTER: &str = "Sum up the record so far in at most 500 words, under all of the headings: a longer summary of it was \
                        cut before its end.";
 /// The end of a summary that is incomplete.
 const CUT: &str = "[This summary was cut before its end: ask, or look, what the open steps are.]";

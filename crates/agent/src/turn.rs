@@ -45,7 +45,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Code of the note that a last reply was empty.
 const EMPTY_REPLY: &str = "empty_reply";
 /// The message to the user about a reply that was cut.
-const CUT: &str = "The model's reply was cut at its limit of tokens. What it had said is kept: send a message to have it go \
+const CUT: &str = "The model's reply was cut at its limit of tokens. Its text so far is saved: send a message to have it go \
                    on, or move the limit with MaxOutputTokens of its provider.";
 /// Shortest time between two shown diffs while calls of one reply run (03 §9).
 const DIFF_INTERVAL: Duration = Duration::from_millis(100);

@@ -55,6 +55,7 @@ pub(super) fn result(call_id: String, search: &WebSearch) -> ItemBody {
         seen: Vec::new(),
         pictures: Vec::new(),
         change: None,
+        tool_name: None,
     }
 }
 

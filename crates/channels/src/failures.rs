@@ -45,7 +45,8 @@ pub(crate) async fn report_failures(host: Arc<Host>, threads: Weak<Threads>) {
             for frame in entries {
                 let ended = matches!(&frame.body,
                     FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) if !runtime.running);
-                if ended {
+                // Without an adapter, the end of a Turn costs no read of the store.
+                if ended && host.delivers() {
                     report(&host, &threads, &frame.thread).await;
                 }
             }

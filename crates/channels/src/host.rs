@@ -214,6 +214,13 @@ impl Host {
         self.channels.lock().get(&key(name))?.adapter()
     }
 
+    /// Whether a connected adapter takes messages for its chats.
+    pub(crate) fn delivers(&self) -> bool {
+        let channels = self.channels.lock();
+        let mut adapters = channels.values().filter_map(Channel::adapter);
+        adapters.any(|adapter| adapter.can.delivers)
+    }
+
     /// Whether the channel is enabled and trusted.
     pub(crate) fn counts(&self, name: &str) -> bool {
         let channels = self.channels.lock();

@@ -12,15 +12,15 @@ use bobbin_workspace::Workspace;
 /// Asks the server that runs in the workspace. Where none runs, opens the workspace, and starts and resumes nothing in it.
 ///
 /// # Errors
-/// What `ask` returns; a process has the workspace that cannot be joined; its state cannot be opened.
+/// `ask` fails; a process serves the workspace and cannot be joined; the state cannot be opened.
 pub(crate) async fn ask_server<T>(
     workspace: &Workspace,
     config: &Config,
     ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     if workspace.holder().is_none() {
-        let held = workspace.hold().await?;
-        let opened = opened::prepare(&held, config, &CancellationToken::new()).await?;
+        let locked = workspace.hold().await?;
+        let opened = opened::prepare(&locked, config, &CancellationToken::new()).await?;
         for complaint in config.warnings.iter().chain(&opened.complaints) {
             console::complain(complaint);
         }

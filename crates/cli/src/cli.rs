@@ -44,7 +44,7 @@ pub(crate) struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     serve: Serve,
-    /// Where conversations and answers are; `$XDG_STATE_HOME/bobbin` or `~/.local/state/bobbin` when left out.
+    /// The directory of conversations and answers; `$XDG_STATE_HOME/bobbin` or `~/.local/state/bobbin` when left out.
     #[arg(long, global = true, value_name = "DIR", env = "BOBBIN_STATE")]
     state: Option<PathBuf>,
 }
@@ -146,7 +146,7 @@ struct Common {
 struct Serve {
     #[command(flatten)]
     common: Common,
-    /// Where to listen, as `ws://HOST:PORT`; a free port when the default one, 9100, is taken.
+    /// The address to listen on, as `ws://HOST:PORT`; a free port when the default one, 9100, is taken.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     #[command(flatten)]
@@ -265,8 +265,8 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     };
     let wants_code = std::io::stdout().is_terminal();
     let greet = |opened: &Opened| greet(&workspace, &config, opened);
-    let held = match workspace.hold().await {
-        Ok(held) => held,
+    let locked = match workspace.hold().await {
+        Ok(locked) => locked,
         Err(error) if error.is_busy() => {
             return borrow(
                 &workspace,
@@ -283,7 +283,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         listen: Some(listen),
         ..Endpoints::default()
     };
-    server::run(held, &config, endpoints, |greeting| {
+    server::run(locked, &config, endpoints, |greeting| {
         complain(&greeting);
         if let Some(shown) = greeting.listening {
             greet(&shown.opened(wants_code));
@@ -292,7 +292,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     .await
 }
 
-/// What is on the stdio of this process.
+/// The role of the stdio of this process.
 enum Stdio {
     /// A client of the native dialect.
     Client,
@@ -408,8 +408,8 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     let Some(listen) = &endpoints.listen else {
         return detached::bridge(&workspace, &app_server.common.log).await;
     };
-    let held = match workspace.hold().await {
-        Ok(held) => held,
+    let locked = match workspace.hold().await {
+        Ok(locked) => locked,
         Err(error) if error.is_busy() => {
             let stdio = if endpoints.stdio {
                 Stdio::Client
@@ -421,7 +421,7 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
         }
         Err(error) => return Err(error.into()),
     };
-    server::run(held, &config, endpoints, |greeting| {
+    server::run(locked, &config, endpoints, |greeting| {
         complain(&greeting);
         if let Some(Listening { web_socket, .. }) = greeting.listening {
             tracing::info!(address = web_socket, "listening");

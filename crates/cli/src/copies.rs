@@ -18,13 +18,13 @@ use bobbin_workspace::{open_private, private_directory};
 
 /// Largest database that is imported, in bytes: a workspace of years.
 const MAX_DATABASE: u64 = 4 << 30;
-/// How every SQLite database begins.
+/// The first bytes of every SQLite database.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// Arguments of `bobbin backup`.
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
-    /// Where to write it; nothing is overwritten.
+    /// The file to write; an existing file is not overwritten.
     file: PathBuf,
     /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
@@ -59,7 +59,7 @@ pub(crate) async fn backup(backup: Backup) -> anyhow::Result<ExitCode> {
 /// Takes the conversations of a file as finished history.
 pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(import.workspace.as_deref())?;
-    let held = workspace
+    let locked = workspace
         .hold()
         .await
         .map_err(anyhow::Error::from)
@@ -91,7 +91,7 @@ pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
         Err(error) => Err(error),
     };
     remove(&place)?;
-    drop(held);
+    drop(locked);
     Ok(report(&imported?, &import.file))
 }
 

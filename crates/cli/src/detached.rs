@@ -64,12 +64,12 @@ async fn serve(detached: Detached, has_reported: &mut bool) -> anyhow::Result<Ex
     let start: Start = serde_json::from_str(&text).context("the start cannot be read")?;
     let workspace = state::workspace(Some(&detached.workspace))?;
     let config = attach::configuration(&workspace, &start)?;
-    let held = workspace.hold().await?;
+    let locked = workspace.hold().await?;
     let endpoints = Endpoints {
         idle: Some(Duration::from_millis(detached.idle_ms)),
         ..Endpoints::default()
     };
-    server::run(held, &config, endpoints, |greeting| {
+    server::run(locked, &config, endpoints, |greeting| {
         if let Some(waiting) = greeting.waiting {
             console::complain(waiting);
         }

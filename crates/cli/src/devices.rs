@@ -44,7 +44,7 @@ pub(crate) struct Pair {
     /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// What the device will be called in `bobbin devices`.
+    /// The name of the device in `bobbin devices`.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }

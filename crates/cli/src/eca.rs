@@ -19,7 +19,7 @@ use bobbin_server::{console, exit, telemetry};
 /// The options that plugins pass.
 #[derive(Debug, Args)]
 pub(crate) struct Eca {
-    /// What to log to stderr.
+    /// The level of the log on stderr.
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<Level>,
     /// Log more.

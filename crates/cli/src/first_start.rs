@@ -1,4 +1,4 @@
-//! What a first start on a terminal asks: whether commands that the sandbox confines run without a question.
+//! The question of a first start on a terminal: whether commands that the sandbox confines run without a question.
 
 use std::io::BufRead as _;
 

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
 }
 
 /// Has the allocator return large blocks to the system when they are freed. Otherwise it learns from the first large answer to
-/// cut the next ones out of its heap, where a small block behind them holds all of them for good.
+/// cut the next ones out of its heap, where a small block behind them prevents their return for good.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the C library's setting has no safe form")]
 fn give_memory_back() {

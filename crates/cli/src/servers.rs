@@ -112,7 +112,7 @@ fn running() -> anyhow::Result<Vec<(Workspace, State)>> {
     Ok(found)
 }
 
-/// What a server has to do.
+/// The clients and the work of a server.
 struct Counts {
     clients: u64,
     running: u64,

@@ -27,9 +27,9 @@ enum What {
     List,
     /// Have a folder's state follow it: it was moved from OLD to NEW.
     Move {
-        /// Where the folder was.
+        /// The old path of the folder.
         old: PathBuf,
-        /// Where it is.
+        /// The new path of the folder.
         new: PathBuf,
     },
     /// Remove a folder's state: its conversations, answers and outputs of commands. The folder itself is not touched.
@@ -87,7 +87,7 @@ fn list(state: &StateDirectory) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the bytes of all files below a directory; links are not followed.
+/// Returns the size in bytes of all files in a directory and its subdirectories; links are not followed.
 fn size_of(directory: &Path) -> u64 {
     let mut bytes = 0;
     let mut waiting = vec![directory.to_owned()];
@@ -135,7 +135,7 @@ async fn move_state(old: &Path, new: &Path) -> anyhow::Result<()> {
         );
     }
     state.refuse_within(&new.root)?;
-    let held = old.hold().await?;
+    let locked = old.hold().await?;
     fs::rename(old.folder(), new.folder())
         .with_context(|| format!("{} cannot be renamed", old.folder().display()))?;
     // Says the new path. The Threads follow at the next start.
@@ -146,7 +146,7 @@ async fn move_state(old: &Path, new: &Path) -> anyhow::Result<()> {
         fs::remove_dir_all(&snapshots)
             .with_context(|| format!("{} cannot be removed", snapshots.display()))?;
     }
-    drop(held);
+    drop(locked);
     console::say(&format!(
         "The state of {} belongs to {} now. Turns before this cannot be undone any more.",
         old.root.display(),
@@ -172,10 +172,10 @@ async fn remove(path: &Path, yes: bool) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let held = workspace.hold().await?;
+    let locked = workspace.hold().await?;
     fs::remove_dir_all(workspace.folder())
         .with_context(|| format!("{} cannot be removed", workspace.folder().display()))?;
-    drop(held);
+    drop(locked);
     console::say(&format!("Removed the state of {shown}."));
     Ok(ExitCode::SUCCESS)
 }

@@ -33,6 +33,7 @@ pub use error::CoreError;
 pub use fork::fork_title;
 pub use handle::{Ended, ThreadHandle};
 pub use ids::{Ids, RandomIds};
+pub use owner::weight_of_item;
 pub use replay::Backlog;
 pub use settings::{Confines, MAX_CHILDREN, Settings, SharedPolicy, SubAgentLimits};
 pub use threads::{Beforehand, CoreStats, LeftOpen, Threads};

@@ -186,7 +186,9 @@ impl Threads {
                 let turn = self.store.turn(handle.id(), *turn).await?;
                 turn.map_or(View::None, |turn| View::Turn(Arc::new(turn)))
             }
-            Event::ThreadStarted { .. } | Event::ThreadResumed { .. } => View::Thread(state.clone()),
+            Event::ThreadStarted { .. } | Event::ThreadResumed { .. } | Event::ThreadConfigured { .. } => {
+                View::Thread(state.clone())
+            }
             _ => View::None,
         };
         let weight = weight_of(&stored.event, &view);

@@ -1,23 +1,19 @@
 //! One connection from its handshake to its end (section 4).
 //!
-//! Owns the Peer, the Session and the tasks of slow reads, and joins them. `initialize` opens the core, because the
-//! client names the workspace there.
+//! `initialize` opens the core, because the client names the workspace there.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_editor_kit::Host;
 use bobbin_model::Mode;
 use bobbin_peer::{
-    CallContext, EofPolicy, ErrorObject, Handlers, Mode as Order, NotificationContext, OversizeReply, Peer,
-    PeerHandle, PeerOptions, Responder, Transport,
+    CallContext, EofPolicy, ErrorObject, NotificationContext, OversizeReply, PeerOptions, Responder,
+    Transport,
 };
-use bobbin_session::Session;
+use bobbin_session::{Connection, ConnectionOptions, Handler};
 use parking_lot::Mutex;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::diagnostics::PeerDiagnostics;
 use crate::dialect::Eca;
@@ -36,8 +32,6 @@ const WRITE_STALL: Duration = Duration::from_secs(30);
 const MAX_QUEUE_BYTES: usize = 8 << 20;
 /// Bytes of messages in one write. With headers they are less than the 32 KiB that some clients read at once (2.3).
 const FLUSH_BYTES: usize = 24 << 10;
-/// The only lane of a connection, so that messages are served in their order (section 22 rule 5).
-const LANE: &str = "eca";
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,65 +49,18 @@ pub enum End {
 
 /// Serves one connection until it ends.
 pub async fn serve(transport: Transport, host: Arc<dyn Host>) -> End {
-    let parts = Arc::new(Parts {
-        host,
-        state: Mutex::new(State::Fresh),
+    let options = ConnectionOptions {
+        peer: options(),
+        handshake: host.handshake(),
+        endpoint: "Eca".to_owned(),
+    };
+    let handler = Arc::new(EcaHandler {
+        host: host.clone(),
         end: Mutex::new(None),
-        ending: CancellationToken::new(),
-        tasks: TaskTracker::new(),
+        is_ready: AtomicBool::new(false),
     });
-    let peer = match Peer::start(transport, options(), |peer| handlers(peer, parts.clone())) {
-        Ok(peer) => peer,
-        Err(error) => {
-            tracing::error!(%error, "a connection cannot be served");
-            return End::Closed;
-        }
-    };
-    let handshake = async {
-        match parts.host.handshake() {
-            None => std::future::pending().await,
-            Some(limit) => tokio::time::sleep(limit).await,
-        }
-        if !parts.is_fresh() {
-            std::future::pending::<()>().await;
-        }
-    };
-    tokio::select! {
-        () = peer.closed() => {}
-        () = handshake => {
-            peer.close_with(1008, "initialize did not come in time");
-            peer.closed().await;
-        }
-        () = parts.ending.cancelled() => {
-            peer.close_with(1000, "");
-            peer.closed().await;
-        }
-        () = parts.host.ended() => {
-            // Before its handshake a client has no pump that would end the connection.
-            if parts.is_fresh() {
-                peer.close_with(1000, "Server shutting down");
-            }
-            peer.closed().await;
-        }
-    }
-    let stats = peer.stats();
-    tracing::info!(
-        endpoint = "Eca",
-        ms = stats.uptime_ms,
-        messages_read = stats.messages_read,
-        messages_written = stats.messages_written,
-        "connection ended"
-    );
-    parts.ending.cancel();
-    parts.tasks.close();
-    parts.tasks.wait().await;
-    let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
-    if let State::Open { pump, .. } = state
-        && let Err(error) = pump.await
-    {
-        tracing::error!(%error, "a pump ended badly");
-    }
-    let end = parts.end.lock().take();
+    bobbin_session::serve(transport, options, host.ended(), handler.clone()).await;
+    let end = handler.end.lock().take();
     end.unwrap_or(End::Closed)
 }
 
@@ -131,66 +78,23 @@ fn options() -> PeerOptions {
     }
 }
 
-fn handlers(peer: PeerHandle, parts: Arc<Parts>) -> Handlers {
-    let connection = Arc::new(Connection { peer, parts });
-    let other = connection.clone();
-    Handlers::new()
-        .fallback_call_deferred(Order::ordered(LANE), move |cx, responder| {
-            let connection = connection.clone();
-            async move { connection.request(cx, responder).await }
-        })
-        .fallback_notification_deferred(Order::ordered(LANE), move |cx| {
-            let connection = other.clone();
-            async move { connection.notification(cx).await }
-        })
-}
-
-/// The state that outlives the service of the Peer.
-struct Parts {
+/// The state of one connection (4.1). Before its client is open it accepts `initialize` and `exit` only.
+struct EcaHandler {
     host: Arc<dyn Host>,
-    state: Mutex<State>,
     end: Mutex<Option<End>>,
-    ending: CancellationToken,
-    tasks: TaskTracker,
+    /// Whether `initialized` has come. Nothing is pushed before it.
+    is_ready: AtomicBool,
 }
 
-impl Parts {
-    /// Whether no workspace has been opened for this connection.
-    fn is_fresh(&self) -> bool {
-        matches!(*self.state.lock(), State::Fresh)
-    }
+impl Handler for EcaHandler {
+    type Client = Client;
 
-    /// Ends the connection. The first reason counts.
-    fn end(&self, end: End) {
-        self.end.lock().get_or_insert(end);
-        self.ending.cancel();
-    }
-}
-
-/// The state of a connection (4.1).
-enum State {
-    /// Accepts `initialize` and `exit` only.
-    Fresh,
-    /// Accepts everything. Nothing is pushed before `initialized`.
-    Open {
-        client: Client,
-        ready: bool,
-        pump: JoinHandle<()>,
-    },
-}
-
-struct Connection {
-    peer: PeerHandle,
-    parts: Arc<Parts>,
-}
-
-impl Connection {
-    async fn request(&self, request: CallContext, responder: Responder) {
+    async fn request(&self, connection: &Connection<Client>, request: CallContext, responder: Responder) {
         if &*request.method == "initialize" {
-            self.initialize(&request, responder).await;
+            self.initialize(connection, &request, responder).await;
             return;
         }
-        let Some(client) = self.client() else {
+        let Some(client) = connection.client() else {
             return responder.err(errors::not_initialized());
         };
         if client.eca.shutting_down.load(Ordering::Acquire) {
@@ -205,12 +109,12 @@ impl Connection {
         methods::request(&client, &request, responder).await;
     }
 
-    async fn notification(&self, notification: NotificationContext) {
-        let client = self.client();
+    async fn notification(&self, connection: &Connection<Client>, notification: NotificationContext) {
+        let client = connection.client();
         if &*notification.method == "exit" {
             let shut = |client: &Client| client.eca.shutting_down.load(Ordering::Acquire);
             let after_shutdown = client.as_ref().is_some_and(shut);
-            self.parts.end(End::Exited { after_shutdown });
+            self.end(connection, End::Exited { after_shutdown });
             return;
         }
         let Some(client) = client else { return };
@@ -218,19 +122,27 @@ impl Connection {
             return;
         }
         if &*notification.method == "initialized" {
-            if self.becomes_ready() {
+            if !self.is_ready.swap(true, Ordering::AcqRel) {
                 methods::greet(&client).await;
             }
         } else {
             methods::notification(&client, &notification).await;
         }
     }
+}
 
-    async fn initialize(&self, request: &CallContext, responder: Responder) {
-        if self.client().is_some() {
+impl EcaHandler {
+    /// Ends the connection. The first reason counts.
+    fn end(&self, connection: &Connection<Client>, end: End) {
+        self.end.lock().get_or_insert(end);
+        connection.end();
+    }
+
+    async fn initialize(&self, connection: &Connection<Client>, request: &CallContext, responder: Responder) {
+        if connection.client().is_some() {
             return responder.err(errors::invalid_request("Already initialized"));
         }
-        match self.open(request).await {
+        match self.open(connection, request).await {
             Ok(client) => {
                 let (mode, model) = client.chosen();
                 let models = client.offer.models.known();
@@ -243,7 +155,7 @@ impl Connection {
                     chat_default_behavior: behavior(mode),
                     server_info: ServerInfo {
                         name: "bobbin",
-                        version: self.parts.host.version(),
+                        version: self.host.version(),
                     },
                 });
             }
@@ -251,12 +163,16 @@ impl Connection {
         }
     }
 
-    async fn open(&self, request: &CallContext) -> Result<Client, ErrorObject> {
+    async fn open(
+        &self,
+        connection: &Connection<Client>,
+        request: &CallContext,
+    ) -> Result<Client, ErrorObject> {
         let params: InitializeParams = wire::params(request.params.as_deref())?;
         let wanted = handshake::wanted(&params);
-        let mut offer = self.parts.host.open(wanted).await.map_err(|failure| {
+        let mut offer = self.host.open(wanted).await.map_err(|failure| {
             // The connection is useless, so it ends after the answer.
-            self.parts.end(End::Refused);
+            self.end(connection, End::Refused);
             errors::cannot_open(failure.0)
         })?;
         offer.notices.extend(handshake::notices(&params));
@@ -278,39 +194,19 @@ impl Connection {
             eca.speaks_currently();
         }
         *eca.further_folders.lock() = further;
-        let (session, pump) = Session::start(self.peer.clone(), offer.threads.clone(), eca.clone());
+        let peer = connection.peer();
         let editor = capabilities
             .has_diagnostics()
-            .then(|| Arc::new(PeerDiagnostics(self.peer.clone())))
+            .then(|| Arc::new(PeerDiagnostics(peer.clone())))
             .map(|editor| Arc::new(offer.editor_tools.clone().connect(editor)));
-        let client = Client {
+        let threads = offer.threads.clone();
+        Ok(connection.open(threads, eca.clone(), |session| Client {
             editor,
             offer: Arc::new(offer),
             eca,
             session,
-            peer: self.peer.clone(),
-            tasks: self.parts.tasks.clone(),
-        };
-        *self.parts.state.lock() = State::Open {
-            client: client.clone(),
-            ready: false,
-            pump,
-        };
-        Ok(client)
-    }
-
-    fn client(&self) -> Option<Client> {
-        match &*self.parts.state.lock() {
-            State::Fresh => None,
-            State::Open { client, .. } => Some(client.clone()),
-        }
-    }
-
-    /// Whether this is the first `initialized`.
-    fn becomes_ready(&self) -> bool {
-        match &mut *self.parts.state.lock() {
-            State::Open { ready, .. } => !std::mem::replace(ready, true),
-            State::Fresh => false,
-        }
+            peer: peer.clone(),
+            tasks: connection.tasks().clone(),
+        }))
     }
 }

@@ -1,4 +1,4 @@
-//! What a hook says with its exit code and its output. Pure.
+//! Reads the answer of a hook from its exit code and its output. Pure.
 //!
 //! Code 0 goes on, with what the output says as JSON. Code 2 blocks, and the standard error says why. Any other code of a
 //! program's own is a failure: the user is notified, and the moment passes. A guard (`PreToolUse`) that gives no answer,
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Longest text for a model or a user, in bytes.
 const MAX_TEXT: usize = 10 << 10;
 
-/// What a hook wrote.
+/// The output of a hook.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) output: String,
@@ -102,7 +102,7 @@ fn no_answer(event: HookEvent, hook: &str, failure: &str, report: &mut HookRepor
     }
 }
 
-/// Whether a hook can keep an event from passing.
+/// Whether a hook can block an event.
 fn blocks(event: HookEvent) -> bool {
     match event {
         HookEvent::PreToolUse

@@ -1,6 +1,6 @@
 //! The names that hooks of other agents have for our tools, and for their arguments.
 //!
-//! What the agent types into a running command is a command line for the hooks of commands.
+//! For the hooks of commands, text that the agent types into a running command is a command line.
 
 use std::path::Path;
 

@@ -21,7 +21,7 @@ const MAX_READ: usize = 4 << 20;
 /// How long a hook may take to end when it is asked to.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What processes of hooks get.
+/// The surroundings of processes of hooks.
 pub(crate) struct Surroundings {
     pub(crate) children: Children,
     pub(crate) environment: Environment,
@@ -65,7 +65,7 @@ pub(crate) async fn run(
     let speaking = async {
         let mut stdin = pipes.input;
         let feeding = async move {
-            // A hook need not read what it is told.
+            // A hook need not read its input.
             drop(stdin.write_all(&input).await);
         };
         let output = read(pipes.output, MAX_OUTPUT);
@@ -97,9 +97,9 @@ fn cannot_be_confined(why: &str) -> String {
     format!("it cannot be confined: {why}")
 }
 
-/// Reads a stream to its end. Of a long one, one byte more than `keep` is returned; what writes without end is cut off.
-async fn read(mut pipe: pipe::Receiver, keep: usize) -> Vec<u8> {
-    let mut kept = Vec::new();
+/// Reads a stream to its end. Of a long one, `most` bytes and one more are returned; an endless one is cut off.
+async fn read(mut pipe: pipe::Receiver, most: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
     let mut piece = vec![0; 8 << 10];
     let mut total = 0;
     // Leaving closes the pipe, which ends what still writes.
@@ -108,15 +108,15 @@ async fn read(mut pipe: pipe::Receiver, keep: usize) -> Vec<u8> {
             Ok(0) | Err(_) => break,
             Ok(read) => {
                 total += read;
-                let wanted = (keep + 1).saturating_sub(kept.len()).min(read);
-                kept.extend_from_slice(&piece[..wanted]);
+                let wanted = (most + 1).saturating_sub(bytes.len()).min(read);
+                bytes.extend_from_slice(&piece[..wanted]);
             }
         }
     }
-    kept
+    bytes
 }
 
-fn text(mut bytes: Vec<u8>, keep: usize) -> String {
-    bytes.truncate(keep);
+fn text(mut bytes: Vec<u8>, most: usize) -> String {
+    bytes.truncate(most);
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What a program asks of the server itself, on a connection of the control dialect.
+//! Requests of a program to the server itself, on a connection of the control dialect.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -30,11 +30,11 @@ pub struct Left {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListenRequest {
-    /// Where to listen.
+    /// The address to listen on.
     pub address: SocketAddr,
     /// Whether another port may be taken when this one is taken.
     pub may_move: bool,
-    /// What clients present; `None` lets everybody in.
+    /// The token that clients present; with `None`, every client may connect.
     pub token: Option<String>,
     /// The certificate and its key, as absolute paths.
     pub tls: Option<(PathBuf, PathBuf)>,

@@ -25,7 +25,7 @@ const END_PAUSE: Duration = Duration::from_millis(1);
 pub struct Joined {
     /// The connection.
     pub transport: Transport,
-    /// What the server said, if this call has started it.
+    /// The report of the server, if this call has started it.
     pub started: Option<crate::Ready>,
 }
 
@@ -46,7 +46,7 @@ pub enum JoinError {
     Unreachable {
         /// The server's process.
         pid: u32,
-        /// What went wrong.
+        /// The error.
         detail: String,
     },
 }

@@ -35,7 +35,7 @@ pub struct Launch {
     pub input: String,
 }
 
-/// What a server says once it is ready.
+/// The report of a server that is ready.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ready {
@@ -77,9 +77,9 @@ pub enum LaunchError {
     /// It ended, or said nothing in time.
     #[error("the server of this folder {what}{}", place(log.as_deref()))]
     Silent {
-        /// What it did.
+        /// The failure of the server, as the end of a sentence.
         what: &'static str,
-        /// Where it logs.
+        /// The log of the server.
         log: Option<PathBuf>,
     },
     /// The process cannot be started.

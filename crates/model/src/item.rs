@@ -292,6 +292,9 @@ pub enum ItemBody {
         /// What the call was shown to change in a file, for clients that read the Turn later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<Box<CallPreview>>,
+        /// Name of the tool. The owner fills it in; earlier records have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_name: Option<String>,
     },
     /// A call of a tool that a client runs, with its result.
     DynamicToolCall(Box<DynamicToolCall>),
@@ -353,6 +356,16 @@ pub enum ItemBody {
         /// Whether it ended the Turn.
         fatal: bool,
     },
+}
+
+/// Returns the name of the tool that a call of these Items calls.
+pub fn called_tool<'a>(items: &'a [Item], call: &str) -> Option<&'a str> {
+    items.iter().rev().find_map(|item| match &item.body {
+        ItemBody::ToolCall {
+            tool_name, call_id, ..
+        } if call_id == call => Some(tool_name.as_str()),
+        _ => None,
+    })
 }
 
 impl ItemBody {

@@ -1,7 +1,6 @@
 //! One connection from its handshake to its end (AppServer protocol 01 §4).
 //!
-//! It owns the Peer, the Session and the tasks of slow reads, and joins them. The Session starts to pump at the
-//! client's `initialized`; nothing is sent before that.
+//! The Session starts to pump at the client's `initialized`; nothing is sent before that.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,14 +10,12 @@ use bobbin_agent_api::{ServerProcess, Services};
 use bobbin_core::Threads;
 use bobbin_model::ClientKeys;
 use bobbin_peer::{
-    Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
-    ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport,
+    Batches, CallContext, EofPolicy, NotificationContext, NullId, OversizeReply, ParseErrorReply,
+    PeerOptions, Responder, Transport,
 };
-use bobbin_session::Session;
+use bobbin_session::{Connection, ConnectionOptions, Handler};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
-use tokio_util::task::TaskTracker;
 
 use crate::answers::Answers;
 use crate::client::{self, Client};
@@ -46,8 +43,6 @@ const HANDSHAKE: Duration = Duration::from_secs(30);
 const WRITE_STALL: Duration = Duration::from_secs(30);
 /// Bytes that may wait to be written before reading of the client's input pauses.
 const MAX_QUEUE_BYTES: usize = 8 << 20;
-/// The one lane of a connection: requests and notifications are served in the order they came.
-const LANE: &str = "native";
 
 /// The endpoint through which a client came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,67 +104,24 @@ impl Server {
 pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>) {
     let process = server.services.process.clone();
     let _open = process.as_ref().map(ServerProcess::connection);
-    let parts = Arc::new(Parts {
+    let options = ConnectionOptions {
+        peer: options(&endpoint, &server.answers),
+        handshake: match &endpoint {
+            Endpoint::Stdio => None,
+            Endpoint::Local(_) | Endpoint::WebSocket | Endpoint::Adapter(_) => Some(HANDSHAKE),
+        },
+        endpoint: format!("{endpoint:?}"),
+    };
+    let threads = server.threads.clone();
+    let handler = Arc::new(NativeHandler {
         server,
-        endpoint: endpoint.clone(),
-        state: Mutex::new(State::Fresh),
-        reads: TaskTracker::new(),
+        native: Mutex::new(None),
         one_answer: Arc::new(Semaphore::new(1)),
         held_back: Arc::default(),
         own_turns: matches!(&endpoint, Endpoint::Local(local) if local.ends_turns).then(Arc::default),
+        endpoint,
     });
-    let started = Peer::start(transport, options(&endpoint, &parts.server.answers), |peer| {
-        handlers(peer, parts.clone())
-    });
-    let peer = match started {
-        Ok(peer) => peer,
-        Err(error) => return tracing::error!(%error, "a connection cannot be served"),
-    };
-    let handshake = async {
-        match &endpoint {
-            Endpoint::Stdio => std::future::pending().await,
-            Endpoint::Local(_) | Endpoint::WebSocket | Endpoint::Adapter(_) => {
-                tokio::time::sleep(HANDSHAKE).await;
-            }
-        }
-        if parts.is_ready() {
-            std::future::pending::<()>().await;
-        }
-    };
-    tokio::select! {
-        () = peer.closed() => {}
-        () = handshake => {
-            peer.close_with(1008, "initialize and initialized did not come within 30 seconds");
-            peer.closed().await;
-        }
-        () = parts.server.threads.ended() => {
-            // A client in the middle of its handshake has no pump to end it.
-            if !parts.is_ready() {
-                peer.close_with(1000, "Server shutting down");
-            }
-            peer.closed().await;
-        }
-    }
-    let stats = peer.stats();
-    tracing::info!(
-        ?endpoint,
-        ms = stats.uptime_ms,
-        messages_read = stats.messages_read,
-        messages_written = stats.messages_written,
-        "connection ended"
-    );
-    if let Some(own) = &parts.own_turns {
-        own.end().await;
-    }
-    parts.reads.close();
-    parts.reads.wait().await;
-    let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
-    if let State::Ready { pump, serving, .. } = state {
-        serving.leave(parts.server.threads.clients());
-        if let Err(error) = pump.await {
-            tracing::error!(%error, "a pump ended badly");
-        }
-    }
+    bobbin_session::serve(transport, options, threads.ended(), handler).await;
 }
 
 fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
@@ -195,26 +147,12 @@ fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
     }
 }
 
-fn handlers(peer: PeerHandle, parts: Arc<Parts>) -> Handlers {
-    let connection = Arc::new(Connection { peer, parts });
-    let other = connection.clone();
-    Handlers::new()
-        .fallback_call_deferred(Mode::ordered(LANE), move |cx, responder| {
-            let connection = connection.clone();
-            async move { connection.request(cx, responder).await }
-        })
-        .fallback_notification_deferred(Mode::ordered(LANE), move |cx| {
-            let connection = other.clone();
-            async move { connection.notification(cx).await }
-        })
-}
-
-/// The state that outlives the service of the Peer.
-struct Parts {
+/// The state of one connection.
+struct NativeHandler {
     server: Arc<Server>,
     endpoint: Endpoint,
-    state: Mutex<State>,
-    reads: TaskTracker,
+    /// Present once `initialize` is answered. `initialized` comes next.
+    native: Mutex<Option<Arc<Native>>>,
     /// The connection makes one large answer at a time.
     one_answer: Arc<Semaphore>,
     /// Answers that wait for other answers.
@@ -223,145 +161,113 @@ struct Parts {
     own_turns: Option<Arc<OwnTurns>>,
 }
 
-impl Parts {
-    /// Whether the handshake is done.
-    fn is_ready(&self) -> bool {
-        matches!(*self.state.lock(), State::Ready { .. })
-    }
-}
+impl Handler for NativeHandler {
+    type Client = Client;
 
-enum State {
-    /// Takes `initialize` only.
-    Fresh,
-    /// Waits for `initialized`.
-    Answered(Arc<Native>),
-    /// Takes everything else.
-    Ready {
-        native: Arc<Native>,
-        serving: Arc<Serving>,
-        session: Arc<Session>,
-        pump: JoinHandle<()>,
-    },
-}
-
-struct Connection {
-    peer: PeerHandle,
-    parts: Arc<Parts>,
-}
-
-impl Connection {
-    async fn request(&self, request: CallContext, responder: Responder) {
+    async fn request(&self, connection: &Connection<Client>, request: CallContext, responder: Responder) {
         if &*request.method == INITIALIZE {
-            match self.initialize(&request) {
-                Ok(result) => {
-                    responder.ok(result);
-                    self.greeted();
-                }
-                Err(error) => responder.err(errors::object(error)),
-            }
-            return;
+            return self.initialize(connection, &request, responder);
         }
-        match self.client() {
-            Ok(client) => client::request(&client, request, responder).await,
-            Err(error) => responder.err(errors::object(error)),
+        match connection.client() {
+            Some(client) => client::request(&client, request, responder).await,
+            None => responder.err(errors::object(self.refusal())),
         }
     }
 
-    async fn notification(&self, notification: NotificationContext) {
-        if &*notification.method == INITIALIZED {
-            self.initialized();
-        } else if let Ok(client) = self.client() {
-            client::notification(&client, notification).await;
+    async fn notification(&self, connection: &Connection<Client>, notification: NotificationContext) {
+        match connection.client() {
+            Some(client) => client::notification(&client, notification).await,
+            None if &*notification.method == INITIALIZED => self.initialized(connection),
+            None => {}
         }
     }
 
-    fn initialize(&self, request: &CallContext) -> Result<InitializeResult, RpcError> {
-        let mut state = self.parts.state.lock();
-        if !matches!(*state, State::Fresh) {
+    async fn left(&self, client: Client) {
+        if let Some(own) = &self.own_turns {
+            own.end().await;
+        }
+        client.serving.leave(self.server.threads.clients());
+    }
+}
+
+impl NativeHandler {
+    fn initialize(&self, connection: &Connection<Client>, request: &CallContext, responder: Responder) {
+        let native = match self.greet(request) {
+            Ok(native) => native,
+            Err(error) => return responder.err(errors::object(error)),
+        };
+        responder.ok(self.answer());
+        for group in self.server.groups.iter() {
+            (group.greeted)(
+                &self.server,
+                native.capabilities(),
+                &self.endpoint,
+                connection.peer(),
+            );
+        }
+    }
+
+    /// Reads a client's `initialize`. After a failure the client can try again.
+    fn greet(&self, request: &CallContext) -> Result<Arc<Native>, RpcError> {
+        let mut answered = self.native.lock();
+        if answered.is_some() {
             return Err(RpcError::already_initialized());
         }
-        // A failure leaves the connection fresh, so the client can try again.
         let params: InitializeParams = decode::params(request.params.as_deref())?;
         let name = &params.client_info.name;
         tracing::info!(client = &name[..name.floor_char_boundary(64)], "client connected");
-        let server = &self.parts.server;
-        *state = State::Answered(Arc::new(Native::new(params, server.groups.clone())));
+        let native = Arc::new(Native::new(params, self.server.groups.clone()));
+        *answered = Some(native.clone());
+        Ok(native)
+    }
+
+    fn answer(&self) -> InitializeResult {
         let mut capabilities = ServerCapabilities::default();
-        for group in server.groups.iter() {
-            (group.capabilities)(server, &mut capabilities);
+        for group in self.server.groups.iter() {
+            (group.capabilities)(&self.server, &mut capabilities);
         }
-        Ok(InitializeResult {
+        InitializeResult {
             server_info: ServerInfo {
                 name: "bobbin".to_owned(),
-                version: server.services.version.to_owned(),
+                version: self.server.services.version.to_owned(),
                 protocol_version: PROTOCOL_VERSION.to_owned(),
                 extensions: Some(vec!["acp".to_owned()]),
             },
             capabilities,
             dashboard_url: None,
-        })
-    }
-
-    /// Calls each group's `greeted`, after `initialize` has been answered.
-    fn greeted(&self) {
-        let native = match &*self.parts.state.lock() {
-            State::Answered(native) => native.clone(),
-            State::Fresh | State::Ready { .. } => return,
-        };
-        let server = &self.parts.server;
-        for group in server.groups.iter() {
-            (group.greeted)(server, native.capabilities(), &self.parts.endpoint, &self.peer);
         }
     }
 
-    fn initialized(&self) {
-        let mut state = self.parts.state.lock();
-        let State::Answered(native) = &*state else { return };
-        let native = native.clone();
-        let (session, pump) = Session::start(
-            self.peer.clone(),
-            self.parts.server.threads.clone(),
-            native.clone(),
-        );
-        let serving = Serving::new(self.peer.clone(), session.clone(), native.editor());
-        *state = State::Ready {
+    fn initialized(&self, connection: &Connection<Client>) {
+        let Some(native) = self.native.lock().clone() else {
+            return;
+        };
+        let peer = connection.peer().clone();
+        let client = connection.open(self.server.threads.clone(), native.clone(), |session| Client {
+            server: self.server.clone(),
+            endpoint: self.endpoint.clone(),
+            serving: Serving::new(peer.clone(), session.clone(), native.editor()),
             native,
-            serving,
             session,
-            pump,
-        };
-        drop(state);
-        if let Ok(client) = self.client() {
-            for group in self.parts.server.groups.iter() {
-                (group.ready)(&client);
-            }
+            peer,
+            reads: connection.tasks().clone(),
+            one_answer: self.one_answer.clone(),
+            held_back: self.held_back.clone(),
+            own_turns: self.own_turns.clone(),
+            once: None,
+        });
+        for group in self.server.groups.iter() {
+            (group.ready)(&client);
         }
     }
 
-    fn client(&self) -> Result<Client, RpcError> {
-        match &*self.parts.state.lock() {
-            State::Fresh => Err(RpcError::not_initialized()),
-            State::Answered(_) => Err(RpcError::invalid_request(
+    /// Returns the error of a request that comes before the handshake is complete.
+    fn refusal(&self) -> RpcError {
+        match &*self.native.lock() {
+            None => RpcError::not_initialized(),
+            Some(_) => RpcError::invalid_request(
                 "The handshake is incomplete: send the 'initialized' notification first.",
-            )),
-            State::Ready {
-                native,
-                serving,
-                session,
-                ..
-            } => Ok(Client {
-                server: self.parts.server.clone(),
-                native: native.clone(),
-                endpoint: self.parts.endpoint.clone(),
-                serving: serving.clone(),
-                session: session.clone(),
-                peer: self.peer.clone(),
-                reads: self.parts.reads.clone(),
-                one_answer: self.parts.one_answer.clone(),
-                held_back: self.parts.held_back.clone(),
-                own_turns: self.parts.own_turns.clone(),
-                once: None,
-            }),
+            ),
         }
     }
 }

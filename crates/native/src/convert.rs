@@ -48,7 +48,14 @@ impl ToolExecutions {
 pub fn thread(state: &model::ThreadState) -> Thread {
     let header = &state.header;
     let id = header.id.to_string();
+    let cwd = cwd(header).to_owned();
     Thread {
+        session_id: id.clone(),
+        effective_workspace_path: cwd.clone(),
+        runtime_workspace_roots: vec![cwd.clone()],
+        cwd,
+        ephemeral: false,
+        worktree: None,
         workspace_path: header.workspace_path.clone(),
         user_id: header.user_id.clone(),
         origin_channel: header.origin_channel.clone(),
@@ -69,6 +76,13 @@ pub fn thread(state: &model::ThreadState) -> Thread {
         cost: None,
         id,
     }
+}
+
+/// Returns the folder in which the files, commands and git of a Thread work.
+pub(crate) fn cwd(header: &model::ThreadHeader) -> &str {
+    let config = header.config.as_ref();
+    let moved = config.and_then(|config| config.workspace_override.as_ref());
+    moved.unwrap_or(&header.workspace_path)
 }
 
 pub(crate) fn summary(summary: ThreadSummary) -> types::ThreadSummary {
@@ -174,7 +188,7 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
         .items
         .iter()
         .filter(|known| shown.shows(known))
-        .map(|known| item(turn.id, known));
+        .map(|known| item_of(turn, known));
     Turn {
         id: turn.id.to_string(),
         thread_id: thread.to_string(),
@@ -231,6 +245,19 @@ fn initiator(turn: &model::Turn) -> Option<TurnInitiator> {
     })
 }
 
+/// Returns an Item of a whole Turn. Results of earlier records get the name of their tool from their call.
+pub(crate) fn item_of(turn: &model::Turn, known: &model::Item) -> Item {
+    let mut shown = item(turn.id, known);
+    if let ItemPayload::ToolResult(result) = &mut shown.payload
+        && result.tool_name.is_empty()
+        && let Some(name) = model::called_tool(&turn.items, &result.call_id)
+    {
+        name.clone_into(&mut result.tool_name);
+        name.clone_into(&mut result.provider_flat_name);
+    }
+    shown
+}
+
 pub(crate) fn item(turn: TurnId, item: &model::Item) -> Item {
     Item {
         id: item.id.to_string(),
@@ -256,6 +283,7 @@ fn payload(body: &model::ItemBody) -> ItemPayload {
             // State of the model's provider, which clients do not need.
             kept: _,
         } => ItemPayload::ToolCall(ToolCallPayload {
+            provider_flat_name: tool_name.clone(),
             tool_name,
             call_id,
             arguments,
@@ -265,12 +293,18 @@ fn payload(body: &model::ItemBody) -> ItemPayload {
             call_id,
             result,
             success,
+            tool_name,
             ..
-        } => ItemPayload::ToolResult(ToolResultPayload {
-            call_id,
-            result,
-            success,
-        }),
+        } => {
+            let tool_name = tool_name.unwrap_or_default();
+            ItemPayload::ToolResult(ToolResultPayload {
+                call_id,
+                provider_flat_name: tool_name.clone(),
+                tool_name,
+                result,
+                success,
+            })
+        }
         Body::DynamicToolCall(call) => dynamic::call(*call),
         Body::CommandExecution(run) => ItemPayload::CommandExecution(command(run)),
         Body::ToolExecution {

@@ -172,7 +172,7 @@ impl Dialect for Native {
     }
 
     fn is_asked(&self) -> bool {
-        self.capabilities.user_input_support
+        self.capabilities.answers_questions()
     }
 
     /// Only DotCraft's desktop does, recognized by its browser. It can be busy longer than any short wait, and requests
@@ -239,6 +239,7 @@ fn request(thread: &ThreadId, approval: &Approval) -> ApprovalRequestParams {
         confined: approval.scope.sandboxed,
         reason: Some(approval.reason.clone()).filter(|reason| !reason.is_empty()),
         available_decisions: decisions,
+        expires_at: convert::time(approval.expires_at),
         call_id: Some(approval.call_id.clone()),
     }
 }

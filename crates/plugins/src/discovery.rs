@@ -16,9 +16,9 @@ use crate::group::wire::{DiagnosticSeverity, PluginDiagnostic, PluginSource};
 use crate::manifest::{self, Manifest};
 use crate::settings::PluginSettings;
 
-/// Where plugins are, in a workspace's `.craft` and in a home's.
+/// The folder of plugins in a workspace or a home.
 const FOLDER: &str = ".craft/plugins";
-/// What marks a folder that the server installed, and may remove.
+/// The file that marks a folder that the server installed, and may remove.
 pub(crate) const MARKER: &str = ".builtin";
 /// Most folders of one place that are examined.
 const MAX_PLUGINS: usize = 256;
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-/// What the configuration says of a plugin.
+/// The configuration's choice about a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
     Enabled,
@@ -63,7 +63,7 @@ pub(crate) struct Plugin {
     pub(crate) choice: Choice,
     /// Whether it has the marker and lies where plugins are installed.
     pub(crate) removable: bool,
-    /// What stands for its content, where it lies in the workspace.
+    /// The digest of its content, if it lies in the workspace.
     pub(crate) digest: Option<String>,
     /// Whether its user's word covers it.
     pub(crate) trusted: bool,
@@ -129,14 +129,14 @@ impl Plugin {
     }
 }
 
-/// What was found.
+/// The plugins and diagnostics of one discovery.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// The installed plugins, by precedence.
     pub(crate) plugins: Vec<Plugin>,
     /// The plugins of the catalogue that are not installed.
     pub(crate) catalogue: Vec<Plugin>,
-    /// What is wrong with folders that are no plugin.
+    /// The errors of folders that are no plugin.
     pub(crate) diagnostics: Vec<PluginDiagnostic>,
 }
 

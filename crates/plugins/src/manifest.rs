@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::group::wire::{DiagnosticSeverity, PluginDiagnostic, PluginInterface};
 
-/// Where a manifest can be. The first counts.
+/// The places of a manifest. The first that exists counts.
 const PLACES: [&str; 2] = [".craft-plugin/plugin.json", ".claude-plugin/plugin.json"];
 /// Most bytes of a file with declarations.
 const MAX_FILE_BYTES: u64 = 256 << 10;
@@ -25,7 +25,7 @@ const MAX_ICON_BYTES: u64 = 512 << 10;
 /// Longest id. It is the first part of names of MCP servers.
 const MAX_ID: usize = 48;
 
-/// What a plugin says of itself.
+/// The manifest of a plugin, as it was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Manifest {
     pub(crate) id: String,
@@ -129,7 +129,7 @@ pub(crate) fn read(root: &Path, problems: &mut Vec<PluginDiagnostic>) -> Option<
         let member = if is_ours { "id" } else { "name" };
         reader.error(
             "InvalidPluginId",
-            format!("'{member}' must have 1 to {MAX_ID} of the characters a-z, A-Z, 0-9, '.', '_' and '-', and begin with a letter or digit."),
+            format!("'{member}' must have 1 to {MAX_ID} of the characters a-z, A-Z, 0-9, '.', '_' and '-', and start with a letter or digit."),
         );
         return None;
     };
@@ -275,7 +275,7 @@ impl Reader<'_> {
                 .components()
                 .all(|part| matches!(part, Component::CurDir | Component::Normal(_)));
         if !is_inside {
-            let why = "paths begin with ./ and stay in the plugin.";
+            let why = "paths start with ./ and stay in the plugin.";
             self.error("InvalidPluginPath", format!("{written:?} is not used: {why}"));
             return None;
         }

@@ -34,7 +34,7 @@ pub trait Effects: Send + Sync + 'static {
     fn has_server(&self, name: &str) -> bool;
 }
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Debug)]
 pub(crate) struct Changed {
     pub(crate) found: Found,

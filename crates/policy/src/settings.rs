@@ -70,11 +70,14 @@ enum Policy {
     AutoApprove,
 }
 
+/// Longest wait for an answer: ten years, which clients are shown where there is no limit.
+const LONGEST_WAIT: Duration = Duration::from_hours(10 * 365 * 24);
+
 /// Questions to the user.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 struct Approvals {
-    /// How long a question waits before it is declined, in seconds.
+    /// How long a question waits before it is declined, in seconds; 0 for as long as it takes.
     #[schemars(extend("default" = 86400))]
     max_wait_seconds: Option<u64>,
 }
@@ -128,7 +131,10 @@ impl PermissionSettings {
                 self.is_policy_set = true;
             }
         }
-        let wait = approvals.max_wait_seconds.map(Duration::from_secs).map(Some);
+        let wait = approvals.max_wait_seconds.map(|seconds| match seconds {
+            0 => Some(LONGEST_WAIT),
+            seconds => Some(Duration::from_secs(seconds).min(LONGEST_WAIT)),
+        });
         let shorter = |known: &Option<_>, wait: &Option<_>| known.is_some() && wait <= known;
         source.set(
             &mut self.approval_max_wait,

@@ -4,13 +4,13 @@ use bobbin_model::ApprovalPolicy;
 
 use crate::settings::{InputMode, ProfileDefinition, words};
 
-/// What a command line is made of beside its profile.
+/// The parts of a command line that its profile does not give.
 pub(crate) struct Parts<'a> {
-    /// What it is to do.
+    /// The task of the command.
     pub(crate) task: &'a str,
     /// The session that it goes on with.
     pub(crate) session: Option<&'a str>,
-    /// What happens to questions of its Thread.
+    /// The approval policy of its Thread.
     pub(crate) approvals: ApprovalPolicy,
     /// The file that it writes its answer to, as it sees it.
     pub(crate) file: Option<&'a str>,
@@ -38,7 +38,7 @@ pub(crate) fn line(definition: &ProfileDefinition, parts: &Parts<'_>) -> String 
     if let Some(file) = parts.file {
         line.extend(filled(&definition.output_file_arg_template, "{path}", file));
     }
-    // A task that begins as an option does would be one.
+    // A task that starts with `-` would be read as an option.
     let blank = if parts.task.starts_with('-') { " " } else { "" };
     let task = format!("{blank}{}", parts.task);
     match definition.input_mode.unwrap_or_default() {

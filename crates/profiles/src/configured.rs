@@ -44,15 +44,15 @@ pub struct Profiles {
     files: ReadProfiles,
     home: Option<PathBuf>,
     trust: TrustFile,
-    /// Where commands find their programs.
+    /// The search path for programs of commands.
     search: Option<OsString>,
     state: Mutex<State>,
     broadcasts: Broadcasts,
-    /// Held while the configuration is changed.
+    /// Locked while the configuration is changed.
     changing: tokio::sync::Mutex<()>,
 }
 
-/// What counts now.
+/// The profiles and settings in effect.
 #[derive(Default)]
 struct State {
     settings: ProfileSettings,

@@ -25,7 +25,7 @@ pub struct ProfileEngine<E> {
     pub engine: E,
     /// The profiles.
     pub profiles: Arc<Profiles>,
-    /// What runs the commands.
+    /// Runs the commands.
     pub commands: Commands,
     /// The variables of the server.
     pub variables: Arc<[(OsString, OsString)]>,

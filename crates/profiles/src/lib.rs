@@ -3,7 +3,7 @@
 //!
 //! [`Profiles`] owns what counts now. [`ProfileEngine`] runs the Turns of subagents whose profile is a command line: as
 //! a Turn of the ordinary agent whose "model" makes one call, so that rules, approvals, sandbox, undo and crashes are
-//! those of any command. This crate keeps no state of a run: the record of the Turn has it.
+//! those of any command. This crate stores no state of a run: the record of the Turn has it.
 
 mod command;
 mod configured;

@@ -45,7 +45,7 @@ pub(crate) struct OneShot {
     pub(crate) name: String,
     pub(crate) definition: ProfileDefinition,
     pub(crate) commands: Commands,
-    /// What happens to questions of the Thread.
+    /// The approval policy of the Thread.
     pub(crate) approvals: ApprovalPolicy,
     /// Variables of the server that it gets.
     pub(crate) passed: Vec<(String, OsString)>,
@@ -54,16 +54,16 @@ pub(crate) struct OneShot {
     pub(crate) state: Mutex<State>,
 }
 
-/// What changes while the Turn runs.
+/// The state that changes while the Turn runs.
 #[derive(Default)]
 pub(crate) struct State {
-    /// What the command is to do.
+    /// The task of the command.
     pub(crate) task: String,
     /// The session that it goes on with.
     pub(crate) session: Option<String>,
     /// Whether it goes on with its sessions.
     pub(crate) resumes: bool,
-    /// What the last run used.
+    /// The tokens that the last run used.
     pub(crate) usage: Option<TokenUsage>,
 }
 

@@ -1,4 +1,4 @@
-//! What the output of a profile's command says: the answer, the tokens, the session. Pure.
+//! Reads the answer, the tokens and the session from the output of a profile's command. Pure.
 //!
 //! Standard output and standard error come as one text, so JSON is looked for among other lines.
 
@@ -13,7 +13,7 @@ const MAX_ID: usize = 256;
 /// Largest regular expression, compiled.
 const MAX_REGEX: usize = 1 << 20;
 
-/// What an output says.
+/// The answer, tokens and session of an output.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Reading {
     /// The answer.
@@ -102,7 +102,7 @@ fn usage(definition: &ProfileDefinition, values: &[Value]) -> Option<TokenUsage>
     Some(TokenUsage::of(read.unwrap_or(0), written))
 }
 
-/// Returns the JSON values of a text: objects and lists that begin at the start of a line.
+/// Returns the JSON values of a text: objects and lists at the start of a line.
 fn values(text: &str) -> Vec<Value> {
     let mut values = Vec::new();
     let mut rest = text;

@@ -406,7 +406,7 @@ fn of_file(section: Entries<ProfileDefinition>, source: &mut Source<'_>) -> Vec<
 fn checked(name: &str, definition: ProfileDefinition) -> Result<Profile, String> {
     definition.check(name)?;
     if name.eq_ignore_ascii_case(NATIVE) {
-        return Err("It has the name of the usual one.".to_owned());
+        return Err("It has the name of the default profile.".to_owned());
     }
     let name = name.to_owned();
     Ok(Profile { name, definition })
@@ -508,7 +508,7 @@ mod tests {
         assert_eq!(warnings.len(), 11, "{warnings:?}");
         for part in [
             "letters",
-            "usual one",
+            "default profile",
             "needs 'bin'",
             "no 'bin'",
             "robot",

@@ -9,7 +9,7 @@ use bobbin_agent_api::policy::Policy;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::undo::Undo;
-use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
+use bobbin_agent_api::{Features, InstructionFiles, ServerProcess, Services, SystemClock};
 use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, Threads};
@@ -456,6 +456,9 @@ pub fn services(opened: &Opened) -> Services {
             .with(opened.plugins.clone())
             .with(opened.profiles.clone())
             .with(opened.doctor.clone())
+            .with(InstructionFiles {
+                find: bobbin_agent::instruction_files,
+            })
             .with(FileNames::new(opened.threads.settings().workspace.clone())),
     }
 }

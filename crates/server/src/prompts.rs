@@ -31,7 +31,14 @@ pub(crate) fn of(
     // Texts in the home are the user's own.
     let own = home.map(Path::to_owned);
     let prompts = Prompts::new(workspace.to_owned(), home.map(Path::to_owned), machine);
-    let is_trusted =
-        move |folder: &Path| own.as_deref() == Some(folder) || TrustFile::of(&state, folder).read().trusted;
+    let served = TrustFile::of(&state, workspace);
+    let is_trusted = move |folder: &Path| {
+        own.as_deref() == Some(folder)
+            || if folder == served.root() {
+                served.read().trusted
+            } else {
+                TrustFile::of(&state, folder).read().trusted
+            }
+    };
     Arc::new(prompts.trusted_while(Box::new(is_trusted)))
 }

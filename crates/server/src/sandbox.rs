@@ -190,7 +190,7 @@ pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children:
         hide,
         folder: workspace.root.clone(),
         hidden_by_folder: said.hidden_by_folder.iter().map(place).collect(),
-        keep: vec![workspace.craft()],
+        read_only: vec![workspace.craft()],
         blank: ["", "-wal", "-shm"]
             .map(|end| with_ending(workspace.foreign_database(), end))
             .to_vec(),

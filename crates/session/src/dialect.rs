@@ -42,7 +42,7 @@ pub trait Dialect: Send + Sync + 'static {
     /// Whether this client answers Approvals.
     fn approves(&self) -> bool;
 
-    /// Whether this client, which answers Approvals, also answers questions of the model.
+    /// Whether this client answers questions of the model.
     fn is_asked(&self) -> bool {
         false
     }

@@ -1,8 +1,10 @@
 //! One connected client: its Subscriptions, the pump that feeds them to its Peer, and the questions that it is asked.
 //!
-//! A dialect implements [`Dialect`]: it encodes frames as notifications and puts questions to the client. A slow client
-//! costs its cursors and one batch. No queue grows for it, and only its own pump waits for it.
+//! A dialect implements [`Dialect`]: it encodes frames as notifications and puts questions to the client. It also implements
+//! [`Handler`], whose messages [`serve`] brings in from the first to the last. A slow client costs its cursors and one
+//! batch. No queue grows for it, and only its own pump waits for it.
 
+mod connection;
 mod dialect;
 mod flushes;
 mod pending_requests;
@@ -12,6 +14,7 @@ mod session;
 mod subscription;
 mod subscriptions;
 
+pub use connection::{Connection, ConnectionOptions, Handler, serve};
 pub use dialect::{Dialect, LogSource, QuestionReply};
 pub use quiet::until_answered;
 pub use session::{Held, Session};

@@ -76,6 +76,9 @@ impl PendingRequests {
         approval: Approval,
         when: When,
     ) {
+        if !dialect.approves() {
+            return;
+        }
         let settled = self.closing.child_token();
         {
             let mut open = self.open.lock();

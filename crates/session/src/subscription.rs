@@ -166,20 +166,15 @@ impl Subscription {
 
     /// Counts the client as an approver of this Thread while it subscribes or follows a Turn that it started (04 §6).
     pub(crate) fn count(&mut self, asked: Answerable) {
-        let counts = asked.approves && (self.subscribed || self.whose == Whose::Own && self.turn.is_some());
+        let is_asked = asked.approves || asked.inquiries;
+        let counts = is_asked && (self.subscribed || self.whose == Whose::Own && self.turn.is_some());
         match (counts, self.approver) {
             (true, Approver::No | Approver::Over) => {
-                self.handle.add_approver();
-                if asked.inquiries {
-                    self.handle.add_asked();
-                }
+                asked.add_to(&self.handle);
                 self.approver = Approver::New;
             }
             (false, Approver::New | Approver::Yes) => {
-                self.handle.remove_approver();
-                if asked.inquiries {
-                    self.handle.remove_asked();
-                }
+                asked.remove_from(&self.handle);
                 self.approver = Approver::Over;
             }
             (true, Approver::New | Approver::Yes) | (false, Approver::No | Approver::Over) => {}

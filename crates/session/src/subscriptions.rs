@@ -77,8 +77,30 @@ pub(crate) struct Subscriptions {
 pub(crate) struct Answerable {
     /// It answers Approvals.
     pub(crate) approves: bool,
-    /// It answers questions of a model too.
+    /// It answers questions of a model.
     pub(crate) inquiries: bool,
+}
+
+impl Answerable {
+    /// Counts the client at a Thread.
+    pub(crate) fn add_to(self, thread: &ThreadHandle) {
+        if self.approves {
+            thread.add_approver();
+        }
+        if self.inquiries {
+            thread.add_asked();
+        }
+    }
+
+    /// Reverts [`Self::add_to`].
+    pub(crate) fn remove_from(self, thread: &ThreadHandle) {
+        if self.approves {
+            thread.remove_approver();
+        }
+        if self.inquiries {
+            thread.remove_asked();
+        }
+    }
 }
 
 /// A batch is cut into at most so many parts when many Threads have frames.
@@ -117,10 +139,9 @@ pub(crate) enum Broken {
 
 impl Subscriptions {
     pub(crate) fn new(dialect: &dyn Dialect, waker: Waker) -> Self {
-        let approves = dialect.approves();
         let asked = Answerable {
-            approves,
-            inquiries: approves && dialect.is_asked(),
+            approves: dialect.approves(),
+            inquiries: dialect.is_asked(),
         };
         Self {
             everyone: None,
@@ -238,10 +259,7 @@ impl Subscriptions {
         };
         subscription.handle.log().unwatch(&self.waker);
         if subscription.approver.is_asked() {
-            subscription.handle.remove_approver();
-            if self.asked.inquiries {
-                subscription.handle.remove_asked();
-            }
+            self.asked.remove_from(&subscription.handle);
         }
         self.covered.push(Covered {
             thread: id.clone(),

@@ -405,11 +405,16 @@ pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter:
     if !filter.include_archived {
         query.push(" AND status <> 'archived'");
     }
-    query
-        .push(" AND ((channel_context IS ")
-        .push_bind(filter.channel_context);
-    if let Some(user) = filter.user_id {
-        query.push(" AND user_id = ").push_bind(user);
+    query.push(" AND ((");
+    if filter.every_user {
+        query.push("TRUE");
+    } else {
+        query
+            .push("channel_context IS ")
+            .push_bind(filter.channel_context);
+        if let Some(user) = filter.user_id {
+            query.push(" AND user_id = ").push_bind(user);
+        }
     }
     query.push(")");
     if !filter.cross_channel_origins.is_empty() {

@@ -11,6 +11,8 @@ pub struct ListFilter {
     pub user_id: Option<String>,
     /// Threads of exactly this context; `None` means Threads without one.
     pub channel_context: Option<String>,
+    /// Whether to include the Threads of every user and context. Then `user_id` and `channel_context` do not count.
+    pub every_user: bool,
     /// Whether to include Threads of subagents.
     pub include_sub_agents: bool,
     /// Whether to include archived Threads.

@@ -105,7 +105,7 @@ impl Kind {
                 &["agentPrompt"],
                 json!({
                     "agentPrompt": { "type": "string", "description": "The task, with all that it needs to know." },
-                    "agentNickname": { "type": "string", "description": "A short name for people, and for the other calls." },
+                    "agentNickname": { "type": "string", "description": "A short name for users, and for the other calls." },
                     "agentRole": {
                         "type": "string",
                         "enum": [WORKER, EXPLORER],
@@ -131,9 +131,9 @@ impl Kind {
                 }),
             ),
             Self::Send => (
-                "Gives a subagent more to do, or tells one that is at work something. It remembers what it did before.",
+                "Gives a subagent more to do, or sends a message to one that is running. It remembers what it did before.",
                 &["agent", "input"],
-                json!({ "agent": agent, "input": { "type": "string", "description": "What it is told." } }),
+                json!({ "agent": agent, "input": { "type": "string", "description": "The message." } }),
             ),
             Self::Close => (
                 "Closes a subagent that is not needed any more; what it does is stopped.",
@@ -159,7 +159,7 @@ fn profile_property(profiles: &[(String, String)]) -> serde_json::Value {
     json!({
         "type": "string",
         "enum": profiles.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-        "description": format!("Which agent it is; the usual one when left out. {}", about.join(" ")),
+        "description": format!("Which agent it is; the default agent when left out. {}", about.join(" ")),
     })
 }
 
@@ -337,7 +337,7 @@ async fn run(request: AgentRequest, context: &CallContext) -> Result<String, Sub
             };
             let started = agents.spawn(request).await?;
             Ok(format!(
-                "started {started}; it is at work, and WaitAgent gives its answer"
+                "started {started}; it is running, and WaitAgent gives its answer"
             ))
         }
         AgentRequest::Wait(WaitArguments {
@@ -347,14 +347,14 @@ async fn run(request: AgentRequest, context: &CallContext) -> Result<String, Sub
             let limit = timeout_seconds.map(|seconds| Duration::from_secs(seconds.clamp(1, MAX_WAIT)));
             let reports = agents.wait(&names, limit, &context.cancel).await?;
             if reports.is_empty() {
-                return Ok("no subagent was at work in this turn; those of before can be named".to_owned());
+                return Ok("no subagent was running in this turn; those of before can be named".to_owned());
             }
-            Ok(told(&reports))
+            Ok(listed(&reports))
         }
         AgentRequest::Send(SendArguments { agent, input }) => {
             let given = agents.send(&agent, input).await?;
             Ok(format!(
-                "given to {given}; it is at work, and WaitAgent gives its answer"
+                "given to {given}; it is running, and WaitAgent gives its answer"
             ))
         }
         AgentRequest::Close(agent) => {
@@ -384,24 +384,24 @@ async fn interrupted(kind: Kind, call: String, agents: Arc<dyn SubAgents>) -> St
         Ok(reports) if kind == Kind::Spawn => {
             format!(
                 "{BEGAN}; the subagent was started all the same\n\n{}",
-                told(&reports)
+                listed(&reports)
             )
         }
-        Ok(reports) => format!("{BEGAN}; the open subagents are\n\n{}", told(&reports)),
+        Ok(reports) => format!("{BEGAN}; the open subagents are\n\n{}", listed(&reports)),
         Err(error) => format!("{BEGAN}; the subagents are not known: {error}"),
     }
 }
 
-fn told(reports: &[Report]) -> String {
-    let told: Vec<String> = reports.iter().map(one).collect();
-    told.join("\n\n")
+fn listed(reports: &[Report]) -> String {
+    let listed: Vec<String> = reports.iter().map(one).collect();
+    listed.join("\n\n")
 }
 
 fn one(report: &Report) -> String {
     let closed = if report.closed { ", and closed" } else { "" };
     match &report.status {
-        SubAgentStatus::Running => format!("{report}: still at work{closed}"),
-        SubAgentStatus::Asking => format!("{report}: still at work, waiting for a person's approval{closed}"),
+        SubAgentStatus::Running => format!("{report}: still running{closed}"),
+        SubAgentStatus::Asking => format!("{report}: still running, waiting for the user's approval{closed}"),
         SubAgentStatus::Finished(said) if said.is_empty() => {
             format!("{report}: finished without a word{closed}")
         }

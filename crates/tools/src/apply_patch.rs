@@ -47,8 +47,8 @@ impl ApplyPatch {
             Effect::Writes,
             "Changes, adds, deletes and renames several files at once: all of them or none. The patch is a unified diff, \
              or has this form:\n*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n@@ fn main() {\n \
-             kept line\n-removed line\n+added line\n*** Add File: new.txt\n+its lines\n*** Delete File: old.txt\n\
-             *** End Patch\nMove to and the text after @@ (a line above the change) may be left out. The lines of a hunk \
+             context line\n-removed line\n+added line\n*** Add File: new.txt\n+its lines\n*** Delete File: old.txt\n\
+             *** End Patch\nMove to and the text after @@ (a line before the change) may be left out. The lines of a hunk \
              must stand in one place only: give about three lines around a change.",
             &["patch"],
             &serde_json::json!({

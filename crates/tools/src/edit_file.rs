@@ -169,7 +169,7 @@ async fn edit_in_editor(
             "it is not known whether the editor changed {shown}: the file is as it was, and was not changed here, since \
              the editor had changes that were not saved"
         ))),
-        Next::Told(output) => Some(*output),
+        Next::Reported(output) => Some(*output),
         Next::Nothing => {
             let mut output = changed(target, count);
             output.seen.extend(work.seen(&path).await);
@@ -216,7 +216,7 @@ fn replaced(text: &str, arguments: &Arguments) -> Result<(String, usize), String
     }
     if count > 1 && !arguments.replace_all {
         return Err(format!(
-            "oldText stands there {count} times; add surrounding lines to it or set replaceAll"
+            "oldText occurs {count} times; add surrounding lines to it or set replaceAll"
         ));
     }
     let grown = new

@@ -76,7 +76,7 @@ impl EditorOf {
             Ok(()) => Written::Yes,
             Err(error) => {
                 tracing::debug!(thread = %self.thread, %error, "an editor does not write a file");
-                if may_have_begun(&error) {
+                if may_have_started(&error) {
                     Written::Unknown(error)
                 } else {
                     Written::No
@@ -104,8 +104,8 @@ impl EditorOf {
             stop: cancel.child_token(),
         };
         let _stop = order.stop.clone().drop_guard();
-        let (told, ended) = oneshot::channel();
-        if !self.clients.spawn(order.run(told)) {
+        let (sender, ended) = oneshot::channel();
+        if !self.clients.spawn(order.run(sender)) {
             tracing::warn!(thread = %self.thread, "too many terminals of editors are being closed; a command runs here");
             return None;
         }
@@ -115,7 +115,7 @@ impl EditorOf {
 }
 
 /// Returns whether an editor may have done a request despite this failure.
-fn may_have_begun(failure: &ClientFailure) -> bool {
+fn may_have_started(failure: &ClientFailure) -> bool {
     matches!(
         failure,
         ClientFailure::Late(_) | ClientFailure::Gone | ClientFailure::Unusable(_)
@@ -144,9 +144,9 @@ struct Order {
 
 impl Order {
     /// Runs the command and reports its end at once; `None` when the editor has not started it.
-    async fn run(self, told: oneshot::Sender<Option<ToolOutput>>) {
+    async fn run(self, sender: oneshot::Sender<Option<ToolOutput>>) {
         let Ok(editor) = self.editor.editor() else {
-            drop(told.send(None));
+            drop(sender.send(None));
             return;
         };
         let thread = &self.editor.thread;
@@ -155,7 +155,7 @@ impl Order {
             biased;
             () = self.stop.cancelled() => {
                 // The Turn no longer waits, so a terminal that still opens must be ended.
-                drop(told.send(Some(report(&Ended::Cancelled, "", Duration::ZERO, &self.limits))));
+                drop(sender.send(Some(report(&Ended::Cancelled, "", Duration::ZERO, &self.limits))));
                 if let Ok(Ok(terminal)) = tokio::time::timeout(STARTING, starting).await {
                     brief(editor.kill(thread, &terminal)).await;
                     brief(editor.release(thread, &terminal)).await;
@@ -167,13 +167,13 @@ impl Order {
         let terminal = match started {
             Ok(terminal) => terminal,
             // The command is not run a second time.
-            Err(error) if may_have_begun(&error) => {
-                drop(told.send(Some(lost(&error))));
+            Err(error) if may_have_started(&error) => {
+                drop(sender.send(Some(lost(&error))));
                 return;
             }
             Err(error) => {
                 tracing::debug!(%thread, %error, "an editor opens no terminal");
-                drop(told.send(None));
+                drop(sender.send(None));
                 return;
             }
         };
@@ -189,7 +189,7 @@ impl Order {
             },
         };
         let ended = self.settle(editor, &terminal, waited, began).await;
-        drop(told.send(Some(ended)));
+        drop(sender.send(Some(ended)));
     }
 
     /// Ends the command if it still runs, reads the output and releases the terminal.
@@ -232,9 +232,9 @@ pub(super) struct TerminalLimits {
     /// How long it may run.
     pub(super) time: Duration,
     /// Bytes of output for the terminal view.
-    pub(super) kept: usize,
+    pub(super) captured: usize,
     /// Bytes of output for the model.
-    pub(super) told: usize,
+    pub(super) for_model: usize,
 }
 
 /// How a command in a terminal ended.
@@ -253,7 +253,7 @@ fn report(ended: &Ended, output: &str, duration: Duration, limits: &TerminalLimi
         Ended::Code(code) => (CommandStatus::Failed, format!("exit code {code}")),
         Ended::Unknown => (
             CommandStatus::Failed,
-            "ended by signal or otherwise: the editor tells no exit code".to_owned(),
+            "ended by signal or otherwise: the editor reports no exit code".to_owned(),
         ),
         Ended::TimedOut => (
             CommandStatus::Killed,
@@ -265,7 +265,7 @@ fn report(ended: &Ended, output: &str, duration: Duration, limits: &TerminalLimi
             format!("its end is not known, and it was not run again: {error}"),
         ),
     };
-    let kept = head_and_tail(output, limits.kept);
+    let captured = head_and_tail(output, limits.captured);
     let command = CommandEnd {
         exit_code: match ended {
             Ended::Code(code) => i32::try_from(*code).ok(),
@@ -273,14 +273,14 @@ fn report(ended: &Ended, output: &str, duration: Duration, limits: &TerminalLimi
         },
         status,
         output_chars: output.chars().count() as u64,
-        truncated: output.len() > limits.kept,
-        output: kept,
+        truncated: output.len() > limits.captured,
+        output: captured,
         duration,
         output_path: None,
         background: None,
     };
     ToolOutput {
-        text: format!("{how}\n{}", head_and_tail(output, limits.told)),
+        text: format!("{how}\n{}", head_and_tail(output, limits.for_model)),
         success: status == CommandStatus::Completed,
         command: Some(command),
         ..ToolOutput::default()

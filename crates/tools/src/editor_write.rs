@@ -22,7 +22,7 @@ pub(super) enum Next {
     /// The editor seems not to have written it: the tool writes the file if it is unchanged.
     HereIfUnchanged,
     /// Nothing: this result reports the state of the file.
-    Told(Box<ToolOutput>),
+    Reported(Box<ToolOutput>),
 }
 
 /// Asks an editor to write a file. `before` is the file's content on disk, `shown` its name for the model.
@@ -47,9 +47,7 @@ pub(super) async fn write(
             ClientFailure::Gone | ClientFailure::Unusable(_) => return Next::HereIfUnchanged,
             _ => "the file is as it was, and it was not written here, as the editor may still write it",
         },
-        Some(_) => {
-            "the file is neither as it was nor as it should be, and nothing was written over what stands there"
-        }
+        Some(_) => "the file is neither as it was nor as it should be, and its content was not overwritten",
         None => "the file cannot be read, and nothing was written here",
     };
     let text = format!(
@@ -60,7 +58,7 @@ pub(super) async fn write(
         path: path.to_owned(),
         before: before.map(<[u8]>::to_vec),
     });
-    Next::Told(Box::new(output))
+    Next::Reported(Box::new(output))
 }
 
 #[cfg(test)]

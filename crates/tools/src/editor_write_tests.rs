@@ -214,8 +214,8 @@ async fn an_edit_that_an_editor_has_not_made_is_made_here_where_it_means_the_sam
 fn limits() -> TerminalLimits {
     TerminalLimits {
         time: Duration::from_mins(2),
-        kept: 100,
-        told: 100,
+        captured: 100,
+        for_model: 100,
     }
 }
 

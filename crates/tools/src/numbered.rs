@@ -123,15 +123,15 @@ fn skip_chars(text: &mut impl BufRead, count: u64) -> io::Result<Option<u64>> {
         }
         for (at, byte) in buffer.iter().enumerate() {
             // Each byte starts a character, except UTF-8 continuation bytes.
-            let begins = byte & 0b1100_0000 != 0b1000_0000;
+            let starts = byte & 0b1100_0000 != 0b1000_0000;
             if *byte == b'\n' {
                 return Ok(Some(chars));
             }
-            if begins && chars == count {
+            if starts && chars == count {
                 text.consume(at);
                 return Ok(None);
             }
-            chars += u64::from(begins);
+            chars += u64::from(starts);
         }
         let read = buffer.len();
         text.consume(read);

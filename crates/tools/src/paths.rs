@@ -205,7 +205,7 @@ fn expanded<'a>(text: &'a str, home: Option<&Path>) -> Result<Cow<'a, str>, Tool
     match home.and_then(Path::to_str) {
         Some(home) => Ok(format!("{home}{rest}").into()),
         None => Err(ToolRefusal::Unusable(format!(
-            "{text} begins with ~, and there is no home; give the whole path, or ./~ for a file of that name"
+            "{text} starts with ~, and there is no home; give the whole path, or ./~ for a file of that name"
         ))),
     }
 }

@@ -35,7 +35,7 @@ pub struct Sandbox {
     pub hidden_by_folder: Vec<PathBuf>,
     /// Places that bubblewrap makes read-only, wherever they are. Without bubblewrap, the rights of the place around them
     /// apply.
-    pub keep: Vec<PathBuf>,
+    pub read_only: Vec<PathBuf>,
     /// Places whose files bubblewrap hides, wherever they are. Without bubblewrap, the rights of the place around them
     /// apply.
     pub blank: Vec<PathBuf>,
@@ -101,7 +101,7 @@ impl Default for Sandbox {
             hide: Vec::new(),
             folder: PathBuf::new(),
             hidden_by_folder: Vec::new(),
-            keep: Vec::new(),
+            read_only: Vec::new(),
             blank: Vec::new(),
             services: Vec::new(),
             show: Vec::new(),
@@ -191,7 +191,7 @@ impl Sandbox {
             profile: self.profile,
             write,
             hide: self.hide.clone(),
-            read_only: self.keep.clone(),
+            read_only: self.read_only.clone(),
             blank: self.blank.clone(),
             services: self.services.clone(),
             show: self.show.clone(),
@@ -215,7 +215,7 @@ impl Sandbox {
         let write = write.chain(self.temporary.clone()).chain(self.write.clone());
         let mut plan = self.plan(write.collect());
         // In a workspace that is also the home, the server's own files are confined as in others.
-        let own = |path: &PathBuf| self.keep.contains(path) && path.parent() == Some(root);
+        let own = |path: &PathBuf| self.read_only.contains(path) && path.parent() == Some(root);
         plan.hide.retain(|path| !own(path));
         self.add_places_of(root, &mut plan);
         if let Some(link) = plan.replaceable() {
@@ -282,7 +282,7 @@ impl Sandbox {
                 return real != self.folder && real.starts_with(&self.folder);
             }
             // The place may exist in a directory that cannot be searched now.
-            let mut way = place.ancestors().take_while(|above| *above != self.folder);
+            let mut way = place.ancestors().take_while(|ancestor| *ancestor != self.folder);
             !way.any(Path::is_symlink)
         };
         self.hidden_by_folder.iter().filter(lies_in).cloned().collect()
@@ -291,15 +291,15 @@ impl Sandbox {
     /// Adds this server's read-only and hidden places in `root`, which may be the workspace of another server, to a
     /// plan.
     fn add_places_of(&self, root: &Path, plan: &mut Plan) {
-        for kept in &self.keep {
-            let theirs = kept.file_name().map(|name| root.join(name));
-            let Some(theirs) = theirs.filter(|theirs| !self.keep.contains(theirs)) else {
+        for place in &self.read_only {
+            let theirs = place.file_name().map(|name| root.join(name));
+            let Some(theirs) = theirs.filter(|theirs| !self.read_only.contains(theirs)) else {
                 continue;
             };
             let within = self
                 .blank
                 .iter()
-                .filter_map(|place| place.strip_prefix(kept).ok());
+                .filter_map(|blank| blank.strip_prefix(place).ok());
             plan.blank.extend(within.map(|name| theirs.join(name)));
             plan.read_only.push(theirs);
         }
@@ -468,7 +468,7 @@ mod tests {
         }
         let sandbox = |own: &Path| Sandbox {
             hide: vec![home.join(".craft")],
-            keep: vec![own.join(".craft")],
+            read_only: vec![own.join(".craft")],
             blank: vec![own.join(".craft/bobbin.db"), own.join("elsewhere")],
             ..strict()
         };

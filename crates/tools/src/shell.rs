@@ -334,7 +334,7 @@ impl ShellTool {
             Some(input) => spec.input(Input::Bytes(input)),
             None => spec,
         };
-        let held = match hold {
+        let confinement = match hold {
             Some(CommandSandbox::Confined(plan)) => Some((plan, sandbox)),
             _ => None,
         };
@@ -354,7 +354,7 @@ impl ShellTool {
                 leave: None,
             }),
             captured: request.captured_bytes,
-            held,
+            confinement,
             spec,
             terminals: self.terminals.clone(),
             editor: terminal,
@@ -385,7 +385,7 @@ impl ShellTool {
         match &hold {
             CommandSandbox::Missing(why) | CommandSandbox::Refused(why) if !ruled.only_reads() => {
                 Err(ToolRefusal::denied(format!(
-                    "a command that may write is not available in plan mode: nothing here can keep it from writing \
+                    "a command that may write is not available in plan mode: nothing here can prevent it from writing \
                      ({why}). Commands that only read are"
                 )))
             }

@@ -119,7 +119,7 @@ pub(super) struct Prepared {
     /// Most bytes of output in the outcome.
     pub(super) captured: usize,
     /// Its plan and its sandbox, if it is sandboxed.
-    pub(super) held: Option<(Plan, Sandbox)>,
+    pub(super) confinement: Option<(Plan, Sandbox)>,
     pub(super) spec: ProcessSpec,
     pub(super) terminals: Terminals,
     /// The editor that runs it in a terminal instead.
@@ -136,12 +136,14 @@ impl PreparedCall for Prepared {
     }
 
     fn command(&self) -> Option<CommandLine> {
-        let held = self.held.as_ref().filter(|_| self.editor.is_none());
+        let confinement = self.confinement.as_ref().filter(|_| self.editor.is_none());
         Some(CommandLine {
             command: self.command.clone(),
             working_directory: self.root.clone(),
-            sandboxed: held.is_some(),
-            sandboxed_by: held.map(|(plan, _)| plan.sandboxed_by()).unwrap_or_default(),
+            sandboxed: confinement.is_some(),
+            sandboxed_by: confinement
+                .map(|(plan, _)| plan.sandboxed_by())
+                .unwrap_or_default(),
         })
     }
 
@@ -159,7 +161,7 @@ impl PreparedCall for Prepared {
             root,
             patience,
             captured,
-            mut held,
+            mut confinement,
             spec,
             terminals,
             editor,
@@ -185,8 +187,8 @@ impl PreparedCall for Prepared {
                 let patient = patience.leave.map(|(after, _)| after);
                 let limits = TerminalLimits {
                     time: patience.limit.or(patient).unwrap_or(IN_EDITOR),
-                    kept: CAPTURED_BYTES,
-                    told: MODEL_BYTES,
+                    captured: CAPTURED_BYTES,
+                    for_model: MODEL_BYTES,
                 };
                 if let Some(output) = editor.run(&command, &root, limits, &context.cancel).await {
                     return output;
@@ -199,8 +201,8 @@ impl PreparedCall for Prepared {
             if context.cancel.is_cancelled() {
                 return cancelled();
             }
-            let sandboxed = held.is_some();
-            if let Some((plan, _)) = &mut held
+            let sandboxed = confinement.is_some();
+            if let Some((plan, _)) = &mut confinement
                 && let Err(why) = mask(plan, refusing, root.clone()).await
             {
                 return not_run(format!(
@@ -208,13 +210,13 @@ impl PreparedCall for Prepared {
                      fewer directories, or remove files that they name; outsideSandbox asks a person."
                 ));
             }
-            let confined = match &held {
+            let confined = match &confinement {
                 Some((plan, sandbox)) => sandbox.confined(plan, spec),
                 None => Ok(spec),
             };
             let spec = match confined {
                 Ok(spec) => spec,
-                Err(why) => return not_held(&why),
+                Err(why) => return not_run_unconfined(&why),
             };
             let order = CommandOrder {
                 origin: context.origin.clone(),
@@ -231,7 +233,7 @@ impl PreparedCall for Prepared {
                 End::Left(terminal) => return left(&terminal),
                 End::Ended(ended, not_left) => (ended, not_left),
             };
-            let bubblewrap = held.as_ref().filter(|(plan, _)| plan.outer == Outer::Bubblewrap);
+            let bubblewrap = confinement.as_ref().filter(|(plan, _)| plan.outer == Outer::Bubblewrap);
             let bubblewrap = bubblewrap.map(|(_, sandbox)| &sandbox.bubblewrap);
             let outcome = match ended.outcome {
                 Ok(outcome) => outcome,
@@ -239,8 +241,8 @@ impl PreparedCall for Prepared {
                 Err(error) => return not_started(&error),
             };
             let path = ended.output_path.map(|path| (path, ended.left_out));
-            let mut output = told(outcome, path, &root, patience, not_left, bubblewrap.is_some());
-            if let Some((plan, sandbox)) = &held {
+            let mut output = result_of(outcome, path, &root, patience, not_left, bubblewrap.is_some());
+            if let Some((plan, sandbox)) = &confinement {
                 if is_without_network(&output, plan, is_for_network) {
                     add_network_hint(&mut output, limit);
                 } else {
@@ -275,12 +277,12 @@ enum End {
 
 /// Forwards a command's output until the command ends or is left in the background.
 async fn follow(mut running: Running, patience: Patience, context: &CallContext) -> End {
-    let begin = Instant::now();
+    let started = Instant::now();
     let cancel = &context.cancel;
     let mut stopped = false;
     loop {
         let leave = patience.leave.filter(|_| !stopped);
-        let at = begin + leave.map_or(Duration::ZERO, |(after, _)| after);
+        let at = started + leave.map_or(Duration::ZERO, |(after, _)| after);
         let piece = tokio::select! {
             biased;
             () = cancel.cancelled(), if !stopped => {
@@ -345,7 +347,7 @@ fn left(terminal: &Terminal) -> ToolOutput {
 }
 
 /// Returns the result for a command that has ended.
-fn told(
+fn result_of(
     outcome: Outcome,
     file: Option<(String, u64)>,
     root: &std::path::Path,
@@ -489,15 +491,15 @@ fn not_confined(error: &ChildError, bubblewrap: Option<&Bubblewrap>) -> ToolOutp
         _ => return not_started(error),
     };
     let Some(bubblewrap) = bubblewrap else {
-        return not_held(&why);
+        return not_run_unconfined(&why);
     };
     // The next command causes a new trial.
     bubblewrap.has_failed();
-    not_held(&why)
+    not_run_unconfined(&why)
 }
 
 /// The result of a command that should be sandboxed and cannot be. No part of it has run.
-fn not_held(why: &str) -> ToolOutput {
+fn not_run_unconfined(why: &str) -> ToolOutput {
     not_run(format!("did not run: it cannot be confined as planned: {why}."))
 }
 

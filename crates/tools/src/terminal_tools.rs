@@ -277,7 +277,7 @@ impl Prepared {
             }
         };
         match shown {
-            Ok(terminal) => done(told(&terminal)),
+            Ok(terminal) => done(result_of(&terminal)),
             Err(error) => failed(error.to_string()),
         }
     }
@@ -301,12 +301,12 @@ fn listed(terminals: &[Terminal]) -> ToolOutput {
 }
 
 /// Returns the state of a terminal and the end of its output.
-fn told(terminal: &Terminal) -> String {
+fn result_of(terminal: &Terminal) -> String {
     let cut = if terminal.truncated {
-        let kept = terminal.output.chars().count() as u64;
+        let characters = terminal.output.chars().count() as u64;
         format!(
             "[{} characters before this are in {}]\n",
-            terminal.output_chars.saturating_sub(kept),
+            terminal.output_chars.saturating_sub(characters),
             terminal.facts.output_path
         )
     } else {

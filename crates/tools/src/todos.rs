@@ -128,7 +128,7 @@ impl PreparedCall for Prepared {
             let before = context.plan.plan().await.unwrap_or_default();
             match before.changed(&self.0) {
                 Ok(after) => {
-                    let mut output = done(told(&after));
+                    let mut output = done(result_of(&after));
                     output.plan = Some(self.0);
                     output
                 }
@@ -140,7 +140,7 @@ impl PreparedCall for Prepared {
 }
 
 /// Returns the result for the model: its steps with their ids, which the model needs for the next update.
-fn told(plan: &Plan) -> String {
+fn result_of(plan: &Plan) -> String {
     let word = |status: TodoStatus| match status {
         TodoStatus::Pending => "pending",
         TodoStatus::InProgress => "in_progress",

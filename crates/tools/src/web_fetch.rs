@@ -43,7 +43,7 @@ impl WebFetch {
             // A request leaves the machine, and its address can carry information.
             Effect::Writes,
             "Fetches a page by http or https and gives its text: HTML as plain text with links, other text as it is. \
-             Redirects to other hosts are told and not followed. Nothing is logged in, and this machine's own network \
+             Redirects to other hosts are reported and not followed. Nothing is logged in, and this machine's own network \
              cannot be reached.",
             &["url"],
             &serde_json::json!({

@@ -162,7 +162,7 @@ async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, co
     match editor_write::write(editor, work, &path, before.as_deref(), content, &shown).await {
         Next::Here => InEditor::Not(Over::Anything),
         Next::HereIfUnchanged => InEditor::Not(Over::This(before)),
-        Next::Told(output) => InEditor::Done(output),
+        Next::Reported(output) => InEditor::Done(output),
         Next::Nothing => {
             let mut output = done(wrote(target, before.is_none(), content));
             output.seen.extend(work.seen(&path).await);
@@ -186,7 +186,7 @@ fn write(target: &Target, content: &str, over: &Over, leftovers: &Leftovers) -> 
     let path = target.confirm()?;
     let before = read_whole(path)?;
     if matches!(over, Over::This(expected) if *expected != before) {
-        return Err("somebody has changed it meanwhile; read it again".to_owned());
+        return Err("the file has changed meanwhile; read it again".to_owned());
     }
     let content = in_form_of(before.as_deref(), content);
     replace(path, before.as_deref(), content.as_bytes(), leftovers)?;

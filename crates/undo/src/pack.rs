@@ -36,7 +36,7 @@ pub(crate) struct Pack {
 #[derive(Debug)]
 struct Content {
     file: BufWriter<File>,
-    /// Where the next object starts.
+    /// Offset of the next object.
     end: u64,
     /// The objects with their checksums and places.
     objects: BTreeMap<Digest, (u32, u32)>,

@@ -1,7 +1,7 @@
 //! `.craft/appserver.lock`: the one file that is written into a served folder unasked, for clients that look for it there.
 //!
-//! It says where the server listens and carries no token. While the server runs, it holds an operating system lock on the
-//! file. The server itself never reads one: the folder may have brought it along. It is written through open directories,
+//! It says where the server listens and carries no token. While the server runs, the file has its operating system
+//! lock. The server itself never reads one: the folder may have brought it along. It is written through open directories,
 //! without following a link, and git ignores it where that needs no second file in the folder.
 //!
 //! The file stays the same one while the server runs, and changes in place: the sandbox mounts it for each command, and
@@ -21,7 +21,7 @@ use serde_json::json;
 const NAME: &str = "appserver.lock";
 /// Under this name the file is written before it takes its own.
 const NEXT: &str = "appserver.lock.new";
-/// What git ignores.
+/// The pattern that git ignores.
 const IGNORED: &str = "**/.craft/appserver.lock";
 /// Most bytes of the file that a change overwrites; it has some hundred.
 const MAX_BYTES: usize = 64 << 10;
@@ -51,10 +51,10 @@ pub(crate) fn write(
         Ok(()) | Err(nix::errno::Errno::EEXIST) => {}
         Err(error) => return Err(error.into()),
     }
-    let craft = below(&root_directory, ".craft", OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
+    let craft = open_within(&root_directory, ".craft", OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
     // What an earlier process left behind, or the folder brought along.
     let _ = unlinkat(&craft, NEXT, UnlinkatFlags::NoRemoveDir);
-    let mut file = below(&craft, NEXT, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL)?;
+    let mut file = open_within(&craft, NEXT, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL)?;
     file.try_lock()?;
     file.write_all(&content(root, address, threads, started_at)?)?;
     // Takes the place of a link as well, and of nothing that a link leads to.
@@ -94,7 +94,7 @@ impl AppserverLock {
 impl Drop for AppserverLock {
     fn drop(&mut self) {
         if self.is_there() {
-            // Only tidiness: nobody holds its lock any more.
+            // Only tidiness: no process has its lock any more.
             let _ = unlinkat(&self.craft, NAME, UnlinkatFlags::NoRemoveDir);
         }
     }
@@ -125,8 +125,8 @@ fn content(
 /// Adds the file to what the repository around `root` ignores for this user. Where that is not possible, `git status` shows
 /// the file, and nothing else is wrong.
 fn ignore_in_git(root: &Path) {
-    for above in root.ancestors() {
-        let Ok(git) = directory(&above.join(".git")) else {
+    for folder in root.ancestors() {
+        let Ok(git) = directory(&folder.join(".git")) else {
             continue;
         };
         if let Err(error) = add_ignored(&git) {
@@ -137,9 +137,9 @@ fn ignore_in_git(root: &Path) {
 }
 
 fn add_ignored(git: &File) -> io::Result<()> {
-    let info = below(git, "info", OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
+    let info = open_within(git, "info", OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
     let flags = OFlag::O_RDWR | OFlag::O_APPEND | OFlag::O_CREAT;
-    let mut exclude = below(&info, "exclude", flags)?;
+    let mut exclude = open_within(&info, "exclude", flags)?;
     let found = exclude.metadata()?;
     let is_users = found.uid() == Uid::effective().as_raw() && found.nlink() == 1;
     if !found.is_file() || !is_users || found.len() > MAX_EXCLUDE_BYTES {
@@ -167,8 +167,8 @@ fn directory(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(flags.bits()).open(path)
 }
 
-/// Opens what is directly in a directory: no link, and without waiting.
-fn below(directory: &File, name: &str, flags: OFlag) -> io::Result<File> {
+/// Opens a direct child of a directory: no link, and without waiting.
+fn open_within(directory: &File, name: &str, flags: OFlag) -> io::Result<File> {
     let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let opened = openat(directory, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
     Ok(File::from(opened))

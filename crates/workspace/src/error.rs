@@ -8,7 +8,7 @@ pub enum WorkspaceError {
     /// Something failed on the way.
     #[error("{what}")]
     Failed {
-        /// What could not be done, and with which path.
+        /// The step that failed, and its path.
         what: String,
         /// Why.
         source: Box<dyn Error + Send + Sync>,
@@ -16,7 +16,7 @@ pub enum WorkspaceError {
     /// It may not be done: a sentence that says what to do instead.
     #[error("{0}")]
     Refused(String),
-    /// Another process holds the workspace.
+    /// Another process serves the workspace.
     #[error("the workspace {root} is served by {who}")]
     Busy {
         /// The workspace.
@@ -27,7 +27,7 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
-    /// Returns whether another process holds the workspace.
+    /// Returns whether another process serves the workspace.
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Busy { .. })
     }

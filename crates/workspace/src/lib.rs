@@ -1,7 +1,7 @@
 //! A workspace: the folder that is served, and its state, which lies elsewhere.
 //!
-//! [`StateDirectory`] is the user's; it has one folder per workspace, and no command can reach it. One process holds a
-//! [`Workspace`] at a time ([`LockedWorkspace`]); the folder itself gets one small file for clients ([`AppserverLock`]).
+//! [`StateDirectory`] is the user's; it has one folder per workspace, and no command can reach it. One process has the
+//! lock of a [`Workspace`] at a time ([`LockedWorkspace`]); the folder itself gets one small file for clients ([`AppserverLock`]).
 //! [`TrustFile`] records what the user has said about the folder. Files are private, written through open directories
 //! or replaced as a whole, and nothing follows a link that a folder brought along.
 //!

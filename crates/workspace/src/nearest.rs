@@ -1,7 +1,7 @@
 //! Which folder is the workspace of a command that names none.
 //!
 //! The nearest one with a directory `.craft`, up to the root of the repository; else that root; else the folder itself.
-//! The user's home, what is above it, and `/` are no such folders, nor are those of another user or on another disk: a
+//! The user's home, its parents and `/` are no such folders, nor are those of another user or on another disk: a
 //! `.craft` there was not made for this folder.
 
 use std::os::unix::fs::MetadataExt as _;

@@ -95,7 +95,7 @@ impl StateDirectory {
         Ok(workspaces.collect())
     }
 
-    /// Refuses a workspace that holds the state directory, or lies in it.
+    /// Refuses a workspace that contains the state directory, or lies in it.
     ///
     /// # Errors
     /// It does.
@@ -137,8 +137,8 @@ pub fn directory_id(path: &Path) -> Option<String> {
 
 /// Resolves the links of the part of an absolute path that exists.
 pub(crate) fn real(path: &Path) -> PathBuf {
-    for above in path.ancestors() {
-        if let (Ok(resolved), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
+    for ancestor in path.ancestors() {
+        if let (Ok(resolved), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
             return if rest.as_os_str().is_empty() {
                 resolved
             } else {
@@ -155,11 +155,11 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 /// It cannot be made, is no directory or another user's.
 pub fn private_directory(path: &Path) -> Result<(), WorkspaceError> {
     let cannot = || format!("{} cannot be made", path.display());
-    if let Some(above) = path.parent() {
+    if let Some(parent) = path.parent() {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(above)
+            .create(parent)
             .context(cannot)?;
     }
     match DirBuilder::new().mode(0o700).create(path) {

@@ -47,12 +47,12 @@ fn of_user(system: &Path) -> PathBuf {
 /// # Errors
 /// It cannot be made, or its place belongs to another user.
 pub(crate) fn make(path: &Path) -> Result<(), WorkspaceError> {
-    if let Some(above) = path.parent() {
+    if let Some(parent) = path.parent() {
         // Before anything in it is touched: who owns it could lead us elsewhere.
-        private_directory(above)?;
+        private_directory(parent)?;
     }
     if let Err(error) = remove(path) {
-        // What a command left must not keep the server from starting.
+        // The server must start despite the leftovers of a command.
         let aside = path.with_extension(format!("{:08x}", std::process::id()));
         fs::rename(path, &aside).context(|| format!("{} cannot be emptied", path.display()))?;
         tracing::warn!(%error, "{} cannot be removed", aside.display());

@@ -19,7 +19,7 @@ const LOCK: &str = "trust.lock";
 /// Most things that a record is about (guess: many times what a folder brings).
 const MAX_FINGERPRINTS: usize = 1024;
 
-/// What the user has said.
+/// The trust that the user has given to a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrustRecord {
@@ -27,7 +27,7 @@ pub struct TrustRecord {
     directory: Option<String>,
     /// Whether the folder is trusted: its texts count then.
     pub trusted: bool,
-    /// What counts of all that runs or loosens, oldest first.
+    /// The fingerprints of trusted items that run or loosen something, oldest first.
     fingerprints: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl TrustRecord {
     }
 }
 
-/// Where the record about one folder lies.
+/// The file with the record about one folder.
 #[derive(Debug, Clone)]
 pub struct TrustFile {
     path: PathBuf,

@@ -1,7 +1,7 @@
 //! A workspace: the folder that is served, and its state, which lies elsewhere.
 //!
-//! One process holds a workspace by an operating system lock that dies with the process. The file beside the lock says who
-//! that is, and is believed only while the lock is held. Both are in the state directory, so only their user can touch them.
+//! One process locks a workspace with an operating system lock that ends with the process. The file beside the lock names
+//! that process, and counts only while the lock is taken. Both are in the state directory, so only their user can touch them.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub struct Workspace {
     state: StateDirectory,
 }
 
-/// What the process that serves a workspace says of itself.
+/// The record of the process that serves a workspace, which that process writes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct State {
@@ -40,7 +40,7 @@ pub struct State {
     pub pid: u32,
     /// When it started.
     pub started_at: String,
-    /// Where it listens, for those it lets in.
+    /// The address for clients, if it listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The version of the program.
@@ -58,7 +58,7 @@ pub struct State {
 pub struct LockedWorkspace {
     workspace: Workspace,
     _lock: File,
-    /// What clients find in the folder, once it is announced.
+    /// The file for clients in the folder, once it is announced.
     announced: Mutex<Option<AppserverLock>>,
 }
 
@@ -85,7 +85,7 @@ impl Workspace {
     /// Finds the workspace. Creates nothing.
     ///
     /// # Errors
-    /// There is no such directory, or none to keep its state in.
+    /// There is no such directory, or none for its state.
     pub fn find(path: Option<&Path>, state: StateDirectory) -> Result<Self, WorkspaceError> {
         let path = path.unwrap_or_else(|| Path::new("."));
         let root = path
@@ -99,7 +99,7 @@ impl Workspace {
     }
 
     /// Finds the workspace around the current directory: the nearest folder with a `.craft` up to the repository's root, else
-    /// that root, else the directory itself. Neither `home` nor anything above it is found. Creates nothing.
+    /// that root, else the directory itself. `home` and its parents are never found. Creates nothing.
     ///
     /// # Errors
     /// As [`Workspace::find`].
@@ -150,7 +150,7 @@ impl Workspace {
         self.folder().join("bobbin.db")
     }
 
-    /// Directory for temporary files of commands; ours alone while the workspace is held.
+    /// Directory for temporary files of commands; ours alone while this process has the lock.
     pub fn temporary(&self) -> PathBuf {
         temporary::of_folder(&self.folder())
     }
@@ -174,10 +174,10 @@ impl Workspace {
         self.folder().join("bobbin.lock")
     }
 
-    /// Holds the workspace for this process and makes its state's folder where it is missing.
+    /// Locks the workspace for this process and makes its state's folder where it is missing.
     ///
     /// # Errors
-    /// Another process holds it ([`WorkspaceError::Busy`]), or its state cannot be written.
+    /// Another process has the lock ([`WorkspaceError::Busy`]), or its state cannot be written.
     pub async fn hold(&self) -> Result<LockedWorkspace, WorkspaceError> {
         self.state.make_folder(&self.root)?;
         let path = self.lock_file();
@@ -206,7 +206,7 @@ impl Workspace {
         })
     }
 
-    /// Whether no process says that it holds the workspace: the one that did is gone, killed or in peace. The lock may stay
+    /// Whether no process is named as the owner of the lock: the last owner has ended. The lock may stay
     /// a moment longer: a child that it was just starting has it until the child's program runs. Or another one is just
     /// starting, and will say so in a moment.
     fn is_left_behind(&self) -> bool {
@@ -214,7 +214,7 @@ impl Workspace {
             .is_none_or(|state| !Path::new("/proc").join(state.pid.to_string()).exists())
     }
 
-    /// Returns who serves the workspace now, if somebody does.
+    /// Returns the process that serves the workspace now.
     pub fn holder(&self) -> Option<State> {
         let lock = bobbin_files::open_regular(&self.lock_file()).ok()?;
         match lock.try_lock_shared() {
@@ -227,7 +227,7 @@ impl Workspace {
         serde_json::from_str(&bobbin_files::read_text(&self.state_file(), MAX_STATE_BYTES).ok()?).ok()
     }
 
-    /// Returns the error of a workspace that another process holds.
+    /// Returns the error of a workspace that another process serves.
     pub fn busy(&self) -> WorkspaceError {
         let who = match self.state() {
             Some(State {

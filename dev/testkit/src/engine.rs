@@ -291,6 +291,7 @@ impl ScriptEngine {
                 seen: Vec::new(),
                 pictures: Vec::new(),
                 change: None,
+                tool_name: None,
             })
             .await?)
     }
@@ -322,6 +323,7 @@ impl ScriptEngine {
                     seen: Vec::new(),
                     pictures: Vec::new(),
                     change: None,
+                    tool_name: None,
                 })
                 .await?);
         }
@@ -362,6 +364,7 @@ impl ScriptEngine {
                         seen: Vec::new(),
                         pictures: Vec::new(),
                         change: None,
+                        tool_name: None,
                     })
                     .await?);
             }
@@ -377,6 +380,7 @@ impl ScriptEngine {
                 seen: Vec::new(),
                 pictures: Vec::new(),
                 change: None,
+                tool_name: None,
             })
             .await?)
     }
@@ -424,6 +428,7 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
             seen: Vec::new(),
             pictures: Vec::new(),
             change: None,
+            tool_name: None,
         })
         .await?)
 }
@@ -449,6 +454,7 @@ async fn flood(turn: &TurnContext, n: usize, mib: usize) -> Result<(), EngineFai
             seen: Vec::new(),
             pictures: Vec::new(),
             change: None,
+            tool_name: None,
         })
         .await?)
 }
@@ -495,6 +501,7 @@ async fn ended_call(turn: &TurnContext, n: usize, command: &str, lingers: bool) 
             seen: Vec::new(),
             pictures: Vec::new(),
             change: None,
+            tool_name: None,
         })
         .await?)
 }

@@ -346,6 +346,8 @@ class ClientCapabilities(TypedDict, total=False):
 
     acpExtensions: AcpExtensions
     """Present when the client serves `ext/acp/*`."""
+    appBindingVersion: Any
+    """The version of program bindings that the client knows. Only its presence counts: it shows a client of today."""
     approvalSupport: bool
     """Can be asked for approvals. Default `true`."""
     backgroundTerminals: bool
@@ -356,6 +358,8 @@ class ClientCapabilities(TypedDict, total=False):
     """Present when the connection is the backend of an external channel."""
     commandExecutionStreaming: bool
     """Turns started here produce `commandExecution` Items and their output. Default `false`."""
+    computerUse: Any
+    """Drives a desktop."""
     configChange: bool
     """Wants `workspace/configChanged`. Default `true`."""
     eventCursors: bool
@@ -364,6 +368,12 @@ class ClientCapabilities(TypedDict, total=False):
     """Extension: what the client can do for further method groups, by name."""
     fileChangeItems: bool
     """Turns started here produce `fileChange` Items. Default `false`."""
+    inlineVisualizations: Any
+    """Shows drawings inside a conversation."""
+    mcpApps: Any
+    """Shows pages of MCP servers."""
+    mcpElicitation: Any
+    """Can be asked by MCP servers. Only its presence counts, as that of the next three."""
     nodeRepl: NodeReplCapability
     """Present when the client serves `ext/nodeRepl/*`, together with `browserUse`."""
     optOutNotificationMethods: list[str]
@@ -373,6 +383,8 @@ class ClientCapabilities(TypedDict, total=False):
     what the sandbox confines runs unasked in them. Default: whether the client is a page, a terminal or a
     desktop that the server knows, or an editor.
     """
+    requestUserInputSupport: bool
+    """Today's name of `userInputSupport`; does not depend on `approvalSupport`. Default `false`."""
     sandboxedPolicy: bool
     """Extension: knows the approval policy `sandboxed`; without it, the policy is shown as `default`. Default
     `false`.
@@ -735,6 +747,10 @@ class DynamicToolCallItem(_DynamicToolCallItem, total=False):
 class _DynamicToolCallPayload(TypedDict):
     callId: str
     """The call; begins with `dyntool_`."""
+    providerFlatName: str
+    """The name under which the model calls the tool: `NAMESPACE__TOOL`, or the tool's alone."""
+    status: ToolExecutionStatus
+    """How far it is."""
     success: bool
     """Whether the tool did what it was asked; `false` until it has."""
     toolName: str
@@ -1370,6 +1386,15 @@ class SystemNoticeItem(_SystemNoticeItem, total=False):
     """When it was completed."""
 
 
+class ItemOfTurn(TypedDict):
+    """One Item with its Turn."""
+
+    item: Item
+    """The Item."""
+    turnId: str
+    """The Turn."""
+
+
 class _JobSchedule(TypedDict):
     kind: str
     """`every`, `at`, `daily`, or as an extension `cron`. `once` stands for no schedule."""
@@ -1401,6 +1426,19 @@ class JobTokenUsage(TypedDict):
     """Tokens sent to the model."""
     outputTokens: int
     """Tokens received from it."""
+
+
+class ListIdentity(TypedDict, total=False):
+    """Whose Threads are listed."""
+
+    channelContext: str
+    """A free text that distinguishes scopes, as in `group:77`."""
+    channelName: str
+    """The channel; must not be blank unless the whole identity is empty."""
+    userId: str
+    """The owner inside that channel."""
+    workspacePath: str
+    """Absolute path; absent or blank means the workspace the server runs in."""
 
 
 class _LocalImagePart(TypedDict):
@@ -1661,9 +1699,9 @@ class PlanTodo(TypedDict):
 
 class _PluginDiagnostic(TypedDict):
     code: str
-    """What it is, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others."""
+    """Its code, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others."""
     message: str
-    """What it is, for users."""
+    """Its message, for users."""
     severity: DiagnosticSeverity
     """How much it matters."""
 
@@ -1721,7 +1759,7 @@ class PluginHook(_PluginHook, total=False):
 
 class _PluginInfo(TypedDict):
     diagnostics: list[PluginDiagnostic]
-    """What its user should know."""
+    """Its diagnostics, for its user."""
     displayName: str
     """Its title."""
     enabled: bool
@@ -1745,14 +1783,14 @@ class _PluginInfo(TypedDict):
     skills: list[PluginSkill]
     """Its skills."""
     source: PluginSource
-    """Where it lies."""
+    """The place of the plugin."""
 
 
 class PluginInfo(_PluginInfo, total=False):
     """A plugin."""
 
     description: str
-    """What it is for."""
+    """Its purpose."""
     interface: PluginInterface
     """How it is shown."""
     version: str
@@ -1761,7 +1799,7 @@ class PluginInfo(_PluginInfo, total=False):
 
 class _PluginInterface(TypedDict):
     capabilities: list[str]
-    """What it says that it brings."""
+    """Its capabilities, as its manifest lists them."""
 
 
 class PluginInterface(_PluginInterface, total=False):
@@ -1776,7 +1814,7 @@ class PluginInterface(_PluginInterface, total=False):
     defaultPrompt: str
     """A first message that uses it."""
     developerName: str
-    """Who wrote it."""
+    """The name of its developer."""
     displayName: str
     """Its title."""
     logoDataUrl: str
@@ -1810,14 +1848,14 @@ class PluginMcpServer(_PluginMcpServer, total=False):
     """An MCP server of a plugin."""
 
     shadowedBy: PluginShadow
-    """What has its name, if it gave way."""
+    """The other owner of its name, if that one has precedence."""
 
 
 class _PluginSkill(TypedDict):
     description: str
-    """What it is for."""
+    """Its purpose."""
     enabled: bool
-    """Whether agents are told of it."""
+    """Whether agents see it."""
     name: str
     """Its name."""
 
@@ -1947,6 +1985,8 @@ class ServerCapabilities(TypedDict, total=False):
     """`thread/config/update`."""
     cronManagement: bool
     """`cron/*`."""
+    dynamicToolRebind: bool
+    """`thread/resume` takes `dynamicTools`."""
     eventCursors: bool
     """Extension: the server numbers events for clients that declare `eventCursors`."""
     extensions: ServerExtensions
@@ -2112,10 +2152,14 @@ class _SubAgentSource(TypedDict):
     """The Thread at the top of the tree."""
     supportsClose: bool
     """Whether it can be closed."""
+    supportsFollowupTask: bool
+    """The same, for `subagent/followupTask`."""
     supportsResume: bool
     """Whether it can be resumed."""
     supportsSendInput: bool
     """Whether it takes further input."""
+    supportsSendMessage: bool
+    """The same, under today's name."""
 
 
 class SubAgentSource(_SubAgentSource, total=False):
@@ -2187,7 +2231,7 @@ class SubagentEdge(_SubagentEdge, total=False):
 
 class _SubagentProfile(TypedDict):
     definition: SubagentProfileDefinition
-    """What it is."""
+    """Its definition."""
     diagnostic: SubagentProfileDiagnostic
     """Whether it can be used, and why not."""
     enabled: bool
@@ -2208,7 +2252,7 @@ class SubagentProfile(_SubagentProfile, total=False):
     """A profile that subagents can have."""
 
     builtInDefaults: SubagentProfileDefinition
-    """What the server brings."""
+    """The definition of this name that the server brings."""
 
 
 class SubagentProfileDefinition(TypedDict, total=False):
@@ -2294,7 +2338,7 @@ class _SubagentProfileDiagnostic(TypedDict):
     hiddenFromPrompt: bool
     """Whether the model is not offered it."""
     warnings: list[str]
-    """What of it has no effect."""
+    """The members of it that have no effect."""
 
 
 class SubagentProfileDiagnostic(_SubagentProfileDiagnostic, total=False):
@@ -2330,7 +2374,7 @@ class _SubagentSettings(TypedDict):
 
 
 class SubagentSettings(_SubagentSettings, total=False):
-    """What is common to all profiles."""
+    """The settings of all profiles."""
 
     model: str
     """The model of native subagents whose profile has none."""
@@ -2392,6 +2436,12 @@ class TextPayload(TypedDict):
 class _Thread(TypedDict):
     createdAt: str
     """When it was created."""
+    cwd: str
+    """The same path."""
+    effectiveWorkspacePath: str
+    """The folder of files, commands and git: the configuration's `workspaceOverride`, or the workspace."""
+    ephemeral: bool
+    """Whether it is stored nowhere; always `false`."""
     historyMode: HistoryMode
     """The supplier of the model's history."""
     id: str
@@ -2406,12 +2456,18 @@ class _Thread(TypedDict):
     """Inputs that wait for their Turn."""
     runtime: ThreadRuntime
     """Its present activity."""
+    runtimeWorkspaceRoots: list[str]
+    """The same path, as a list."""
+    sessionId: str
+    """The same id: a Thread is its own session."""
     source: ThreadSource
     """The starter: a user or another Thread's agent."""
     status: ThreadStatus
     """Active, paused or archived."""
     workspacePath: str
     """The workspace it belongs to."""
+    worktree: Any
+    """Its work tree of git; always `null`."""
 
 
 class Thread(_Thread, total=False):
@@ -2572,6 +2628,8 @@ class TokenUsage(_TokenUsage, total=False):
 class _ToolCallPayload(TypedDict):
     callId: str
     """The call; every Item about it has the same."""
+    providerFlatName: str
+    """The name under which the model calls the tool."""
     toolName: str
     """The tool."""
 
@@ -2614,10 +2672,14 @@ class ToolResultPayload(TypedDict):
 
     callId: str
     """The call."""
+    providerFlatName: str
+    """The name under which the model called the tool."""
     result: str
     """The text that the model gets."""
     success: bool
     """Whether the tool did what it was asked."""
+    toolName: str
+    """The tool, as in the call."""
 
 
 class _TrustItem(TypedDict):
@@ -2869,8 +2931,10 @@ class ThreadStartParams(_ThreadStartParams, total=False):
 
 
 class ThreadResult(TypedDict):
-    """Result of `thread/start` and `thread/resume`."""
+    """Result of `thread/start`, `thread/resume` and `thread/fork`."""
 
+    instructionSources: list[str]
+    """Absolute paths of the files whose text the model gets as instructions, outermost first."""
     thread: Thread
     """The Thread."""
 
@@ -2898,9 +2962,9 @@ class ThreadListParams(TypedDict, total=False):
     """Also every Thread of the workspace from these channels."""
     cursor: str
     """Extension: go on after an earlier answer's `nextCursor`."""
-    identity: SessionIdentity
-    """Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent: those of the
-    server's workspace that have no `channelContext`.
+    identity: ListIdentity
+    """Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent or empty: all
+    Threads of the server's workspace.
     """
     includeArchived: bool
     """Archived ones too. Default `false`."""
@@ -2910,6 +2974,8 @@ class ThreadListParams(TypedDict, total=False):
     """Extension: at most so many, 1 to 100. Absent: all, up to 5,000 an answer."""
     query: str
     """Extension: only Threads whose title contains this text."""
+    scope: ListScope
+    """`workspace`: all Threads of the identity's workspace. Default `identity`."""
 
 
 class _ThreadListResult(TypedDict):
@@ -2921,7 +2987,9 @@ class ThreadListResult(_ThreadListResult, total=False):
     """Result of `thread/list`: latest activity first."""
 
     nextCursor: str
-    """Extension: given when there are more, which without `limit` are those beyond 5,000."""
+    """Given when there are more, which without `limit` are those beyond 5,000."""
+    totalMatched: int
+    """How many Threads match, if they are all in this answer."""
 
 
 class _ThreadReadParams(TypedDict):
@@ -2954,6 +3022,66 @@ class ThreadReadResult(_ThreadReadResult, total=False):
     """Extension: the next page. Given with `turnLimit` or `cursor`, and without them if the Turns do not fit into
     one answer.
     """
+
+
+class _ThreadTurnsListParams(TypedDict):
+    threadId: str
+    """The Thread."""
+
+
+class ThreadTurnsListParams(_ThreadTurnsListParams, total=False):
+    """Params of `thread/turns/list`."""
+
+    cursor: str
+    """A cursor of an earlier answer about this Thread. Absent: from the end at which the order starts."""
+    limit: int
+    """At most so many, 1 to 100. Default 20."""
+    sortDirection: SortDirection
+    """The order. Default `descending`."""
+
+
+class _ThreadTurnsListResult(TypedDict):
+    data: list[Turn]
+    """The Turns, without their Items."""
+
+
+class ThreadTurnsListResult(_ThreadTurnsListResult, total=False):
+    """Result of `thread/turns/list`. A page can have fewer Turns than `limit`."""
+
+    backwardsCursor: str
+    """The first Turn of this page, for a list in either order that starts with it."""
+    nextCursor: str
+    """The start of the next page in this order, if there is one."""
+
+
+class _ThreadItemsListParams(TypedDict):
+    threadId: str
+    """The Thread."""
+
+
+class ThreadItemsListParams(_ThreadItemsListParams, total=False):
+    """Params of `thread/items/list`."""
+
+    cursor: str
+    """A cursor of an earlier answer about the same Thread or Turn."""
+    limit: int
+    """At most so many, 1 to 500. Default 100."""
+    sortDirection: SortDirection
+    """The order. Default `descending`."""
+    turnId: str
+    """Only the Items of this Turn."""
+
+
+class _ThreadItemsListResult(TypedDict):
+    data: list[ItemOfTurn]
+    """The Items, each with its Turn."""
+
+
+class ThreadItemsListResult(_ThreadItemsListResult, total=False):
+    """Result of `thread/items/list`. A page can have fewer Items than `limit`."""
+
+    nextCursor: str
+    """The start of the next page in this order, if there is one."""
 
 
 class _ThreadSubscribeParams(TypedDict):
@@ -4858,7 +4986,7 @@ class PluginListResult(TypedDict):
     """Result of `plugin/list`."""
 
     diagnostics: list[PluginDiagnostic]
-    """What is wrong with folders that are no plugin, and all that is said of plugins."""
+    """The diagnostics of all plugins, and of folders that are no plugin."""
     plugins: list[PluginInfo]
     """The installed ones, then those of the catalogue."""
 
@@ -4903,12 +5031,12 @@ class SubagentProfilesListResult(TypedDict):
     profiles: list[SubagentProfile]
     """The profiles: `native` first, then by name."""
     settings: SubagentSettings
-    """What is common to all of them."""
+    """The settings of all profiles."""
 
 
 class _SubagentProfileUpsertParams(TypedDict):
     definition: SubagentProfileDefinition
-    """What it is."""
+    """Its definition."""
     name: str
     """Its name: letters, digits, `-`, `_` and `.`."""
 
@@ -4975,12 +5103,14 @@ class SubagentSettingsResult(TypedDict):
     """Result of `subagent/settings/update`."""
 
     settings: SubagentSettings
-    """What counts now."""
+    """The settings in effect."""
 
 
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """The kind of operation."""
+    expiresAt: str
+    """When the server declines it, unless it is answered."""
     itemId: str
     """The `approvalRequest` Item."""
     operation: str
@@ -5520,10 +5650,10 @@ class ThreadStatusChangedNotification(_ThreadStatusChangedNotification, total=Fa
 
 
 class ThreadStatusChangedEvent(TypedDict):
-    """A Thread was paused, archived, or is active again."""
+    """The same as `thread/runtimeChanged`, directly after it."""
 
-    method: Literal['thread/statusChanged']
-    params: ThreadStatusChangedNotification
+    method: Literal['thread/status/changed']
+    params: ThreadRuntimeChangedNotification
 
 
 class _ThreadRuntimeChangedNotification(TypedDict):
@@ -5545,6 +5675,53 @@ class ThreadRuntimeChangedEvent(TypedDict):
 
     method: Literal['thread/runtimeChanged']
     params: ThreadRuntimeChangedNotification
+
+
+class _ThreadArchivedNotification(TypedDict):
+    threadId: str
+    """The Thread."""
+
+
+class ThreadArchivedNotification(_ThreadArchivedNotification, total=False):
+    """Params of `thread/archived`, `thread/unarchived`: today's names for two of the changes that
+    `thread/statusChanged` says.
+    """
+
+    seq: int
+    """Extension: the number of the event, for clients that declared `eventCursors`."""
+
+
+class ThreadArchivedEvent(TypedDict):
+    """A Thread was archived. Directly after `thread/statusChanged`."""
+
+    method: Literal['thread/archived']
+    params: ThreadArchivedNotification
+
+
+class ThreadUnarchivedEvent(TypedDict):
+    """A Thread was taken out of the archive. Directly after `thread/statusChanged`."""
+
+    method: Literal['thread/unarchived']
+    params: ThreadArchivedNotification
+
+
+class _ThreadUpdatedNotification(TypedDict):
+    thread: Thread
+    """The Thread, without its Turns."""
+
+
+class ThreadUpdatedNotification(_ThreadUpdatedNotification, total=False):
+    """Params of `thread/updated`: a Thread has another configuration."""
+
+    seq: int
+    """Extension: the number of the event, for clients that declared `eventCursors`."""
+
+
+class ThreadUpdatedEvent(TypedDict):
+    """A Thread has another configuration or mode."""
+
+    method: Literal['thread/updated']
+    params: ThreadUpdatedNotification
 
 
 class _ThreadQueueUpdatedNotification(TypedDict):
@@ -6101,9 +6278,9 @@ class SubagentGraphChangedNotification(TypedDict):
 
 
 class SubagentGraphChangedEvent(TypedDict):
-    """The tree of subagents has changed."""
+    """The same as `subagent/graphChanged`, directly after it."""
 
-    method: Literal['subagent/graphChanged']
+    method: Literal['subagent/graph/changed']
     params: SubagentGraphChangedNotification
 
 
@@ -6488,6 +6665,8 @@ ItemStatus = Literal['started', 'streaming', 'completed']
 """How far an Item is. A completed Item never changes."""
 JobSource = Literal['cron', 'heartbeat']
 """The service that ran a job."""
+ListScope = Literal['identity', 'workspace']
+"""The Threads that a list is about."""
 McpOriginKind = Literal['workspace', 'plugin', 'user']
 """Whose configuration an MCP server comes from."""
 McpStartupState = Literal['idle', 'starting', 'ready', 'error', 'disabled']
@@ -6505,9 +6684,9 @@ OutputFormat = Literal['text', 'json']
 OverlappingRun = Literal['skip']
 """Policy for a time at which the last run still goes on."""
 PluginShadow = Literal['workspace']
-"""What has the name of a plugin's MCP server."""
+"""The other owner of the name of a plugin's MCP server."""
 PluginSource = Literal['workspace', 'explicit', 'userglobal', 'builtin']
-"""Where a plugin lies."""
+"""The place of a plugin."""
 PluginTransport = Literal['stdio', 'streamableHttp']
 """How an MCP server of a plugin is reached."""
 PolicyJudgement = Literal['allow', 'ask', 'deny']
@@ -6528,6 +6707,8 @@ Seconds = float
 """A time in seconds, whole or not."""
 SkillSource = Literal['workspace', 'plugin', 'builtin', 'user']
 """The owner of a skill."""
+SortDirection = Literal['ascending', 'descending']
+"""The order of a list."""
 SubagentEdgeStatus = Literal['open', 'closed']
 """Whether the parent Thread may give a subagent more to do."""
 SubagentRuntime = Literal['native', 'cli-oneshot']
@@ -6564,14 +6745,14 @@ WorkingDirectoryMode = Literal['workspace', 'specified']
 """The working directory of a profile's command."""
 
 Notification = Union[
-    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent,
+    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent,
 ]
 """A notification of the server."""
 
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -6682,6 +6863,18 @@ class Requests:
         self, method: Literal['thread/read'], params: ThreadReadParams, *, timeout: float | None = ...
     ) -> ThreadReadResult:
         """Reads a Thread without changing anything."""
+
+    @overload
+    async def request(
+        self, method: Literal['thread/turns/list'], params: ThreadTurnsListParams, *, timeout: float | None = ...
+    ) -> ThreadTurnsListResult:
+        """Lists the Turns of a Thread without their Items, page by page, in either order."""
+
+    @overload
+    async def request(
+        self, method: Literal['thread/items/list'], params: ThreadItemsListParams, *, timeout: float | None = ...
+    ) -> ThreadItemsListResult:
+        """Lists the Items of a Thread or of one Turn, page by page, in either order."""
 
     @overload
     async def request(

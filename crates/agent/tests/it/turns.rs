@@ -470,7 +470,7 @@ async fn what_a_cut_reply_said_is_kept_and_told_to_the_model_that_goes_on() {
             .iter()
             .all(|item| item.status == bobbin_model::ItemStatus::Completed)
     );
-    assert!(turn.error.as_ref().unwrap().contains("What it had said is kept"));
+    assert!(turn.error.as_ref().unwrap().contains("Its text so far is saved"));
     bench.run("go on").await;
     let asked = format!("{:?}", model.asked().last().unwrap());
     assert!(asked.contains("half of it"), "{asked}");

@@ -19,7 +19,7 @@ use crate::threads;
 use bobbin_server::console;
 use bobbin_server::signals::Signals;
 
-/// What is asked, and how.
+/// The request of a run, and its options.
 pub(super) struct Request {
     /// Parts of the input.
     pub(super) input: Value,
@@ -33,9 +33,9 @@ pub(super) struct Request {
     pub(super) approvals: Approvals,
     /// Rules that allow in this run alone.
     pub(super) allow: Vec<String>,
-    /// What commands may reach in this run.
+    /// The sandbox of commands in this run.
     pub(super) sandbox: Option<SandboxProfile>,
-    /// What of the folder its user trusts since this run.
+    /// The items of the folder that its user trusts since this run.
     pub(super) trusted: Option<Vec<String>>,
     pub(super) output: Output,
     pub(super) schema: Option<OutputSchema>,
@@ -55,7 +55,7 @@ pub(super) enum ThreadChoice {
     Id(String),
 }
 
-/// Who answers what the agent asks.
+/// The source of answers to the agent's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Approvals {
     /// The user of this terminal.
@@ -321,7 +321,7 @@ impl Client<'_> {
         }
     }
 
-    /// Makes a prompt such as `/review main` the command that it names, if the server has one. Other prompts may begin
+    /// Makes a prompt such as `/review main` the command that it names, if the server has one. Other prompts may start
     /// with a path.
     async fn name_command(&self, input: &mut Value) -> anyhow::Result<()> {
         let Some(text) = input[0]["text"].as_str().filter(|text| text.starts_with('/')) else {

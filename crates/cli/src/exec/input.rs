@@ -1,4 +1,4 @@
-//! What goes into the Turn: words of the command line, stdin, pictures, the rules and the sandbox of this run.
+//! The input of the Turn: words of the command line, stdin, pictures, the rules and the sandbox of this run.
 //!
 //! All of it is read and measured before anything runs. Too much is an error; nothing is cut.
 

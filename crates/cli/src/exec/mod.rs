@@ -50,7 +50,7 @@ use schema::OutputSchema;
     reason = "independent switches of a command line"
 )]
 pub(crate) struct Exec {
-    /// What to ask. `-` or nothing reads it from stdin; stdin beside a prompt is appended to it.
+    /// The prompt. `-` or nothing reads it from stdin; stdin beside a prompt is appended to it.
     pub(crate) prompt: Vec<String>,
     /// Continue this thread instead of starting one.
     #[arg(long, value_name = "ID", conflicts_with = "last")]
@@ -60,13 +60,13 @@ pub(crate) struct Exec {
     pub(crate) last: bool,
     /// The model for this thread: offline, PROVIDER/MODEL, or a model that the configuration names.
     ///
-    /// The thread keeps it. Left out, a new thread has the configuration's model.
+    /// Later runs of the thread use it too. Left out, a new thread has the configuration's model.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// How much the model reasons in this run.
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
     effort: Option<Effort>,
-    /// Whether the agent may change things; the thread keeps it.
+    /// Whether the agent may change things; later runs of the thread use it too.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
     /// Send a picture along; can be given several times.
@@ -114,7 +114,7 @@ enum Mode {
     Plan,
 }
 
-/// What commands may reach.
+/// The sandbox of commands.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "camelCase")]
 enum Profile {

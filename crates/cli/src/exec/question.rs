@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use bobbin_server::console;
 
-/// What is asked, and which answers there are.
+/// A question to the user, with its possible answers.
 pub(super) struct Question {
     text: String,
     /// Lines on the screen of the change that are not shown yet.

@@ -22,7 +22,7 @@ pub(super) enum TurnEnd {
     Cancelled(String),
 }
 
-/// What is written to stdout.
+/// The form of the output on stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     /// Messages of the agent as they come.
@@ -72,7 +72,7 @@ struct Call {
     arguments: Value,
 }
 
-/// What the Turn has said and done.
+/// The record of the Turn so far.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// Text of the agent's last message.
@@ -215,7 +215,7 @@ impl Screen {
         if let Some(rest) = whole.strip_prefix(&shown) {
             self.text(rest);
         } else {
-            self.note("the text above has gaps; here it is as a whole:");
+            self.note("parts of the text are missing; the whole text:");
             self.text(whole);
         }
         self.break_line();
@@ -300,7 +300,7 @@ impl Screen {
     }
 }
 
-/// Returns how the first line of a text begins.
+/// Returns the start of the first line of a text.
 fn start(text: &str, most: usize) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
     line.unwrap_or("no result")

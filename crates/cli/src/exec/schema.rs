@@ -55,7 +55,7 @@ impl OutputSchema {
     /// Returns the JSON document of an answer, without the code fence that models often put around it.
     ///
     /// # Errors
-    /// What is wrong, for the model and for the user.
+    /// The answer does not match; the text is for the model and for the user.
     pub(super) fn check(&self, answer: &str) -> Result<String, String> {
         let text = without_fence(answer.trim());
         let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;

@@ -1,4 +1,4 @@
-//! What `bobbin setup` asks on a terminal: a provider, its key, a test of both, and the model of new Threads.
+//! The questions of `bobbin setup` on a terminal: a provider, its key, a test of both, and the model of new Threads.
 
 use std::io::BufRead as _;
 

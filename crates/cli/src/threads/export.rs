@@ -20,7 +20,7 @@ use crate::call::call;
 /// Turns of one request.
 const PAGE: u32 = 100;
 
-/// What a file is written as.
+/// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// Text with headings.

@@ -87,7 +87,7 @@ enum Action {
     Export {
         /// Its id.
         id: String,
-        /// What to write.
+        /// The format of the file.
         #[arg(long, value_enum, default_value_t = Format::Markdown)]
         format: Format,
         /// A new file, which only you can read.

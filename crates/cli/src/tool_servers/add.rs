@@ -49,7 +49,7 @@ pub(super) struct Remove {
     here: bool,
 }
 
-/// Where the servers of a user and of a workspace are configured.
+/// The directories with the configured servers of a user and of a workspace.
 pub(super) struct Files<'a> {
     pub(super) home: Option<&'a Path>,
     pub(super) root: &'a Path,

@@ -214,8 +214,8 @@ fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declar
     }
 }
 
-/// What a person is to know before allowing a server. All of it is somebody else's text, and shown so that it cannot
-/// pass for anything but itself on a terminal; values from the user's own file may be secrets and are left out.
+/// Returns the facts about a server for a user who may allow it. Its text comes from others, and control characters
+/// are made visible; values from the user's own file may be secrets and are left out.
 fn line(declared: &DeclaredServer) -> String {
     let config = &declared.config;
     let runs = declared.what_runs();

@@ -19,6 +19,7 @@ mod revert;
 mod run;
 mod weight;
 
+pub use weight::weight_of_item;
 pub(crate) use weight::{weight_of, weight_of_turn};
 
 use std::collections::{HashMap, VecDeque};

@@ -482,9 +482,10 @@ impl Owner {
     fn view_of(&self, event: &Event, ended: Option<Turn>) -> View {
         match event {
             Event::TurnEnded { .. } => ended.map_or(View::None, |turn| View::Turn(Arc::new(turn))),
-            Event::ThreadStarted { .. } | Event::ThreadResumed { .. } | Event::EdgeChanged { .. } => {
-                View::Thread(Arc::new(self.state.clone()))
-            }
+            Event::ThreadStarted { .. }
+            | Event::ThreadResumed { .. }
+            | Event::ThreadConfigured { .. }
+            | Event::EdgeChanged { .. } => View::Thread(Arc::new(self.state.clone())),
             _ => View::None,
         }
     }

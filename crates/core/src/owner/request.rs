@@ -2,6 +2,7 @@
 
 use bobbin_model::{
     Compaction, ContextNote, ContextWindow, DeltaChannel, Event, Item, ItemBody, ItemId, PlanChange, TurnId,
+    called_tool,
 };
 use tokio::sync::oneshot;
 
@@ -114,10 +115,19 @@ impl Owner {
 
     /// Records an Item with its change of the plan.
     async fn add(&mut self, mut body: ItemBody, plan: Option<PlanChange>) -> Result<(), CoreError> {
-        if let ItemBody::ToolResult { call_id, change, .. } = &mut body {
+        if let ItemBody::ToolResult {
+            call_id,
+            change,
+            tool_name,
+            ..
+        } = &mut body
+        {
+            let live = self.state.live.as_ref();
+            *tool_name = live
+                .and_then(|live| called_tool(&live.turn.items, call_id))
+                .map(ToOwned::to_owned);
             // The result removes the preview from the state.
-            let previews = self.state.live.as_ref().map(|live| &live.previews);
-            let preview = previews.and_then(|previews| previews.get(call_id));
+            let preview = live.and_then(|live| live.previews.get(call_id));
             *change = preview
                 .filter(|preview| preview.diff.len() <= MAX_STORED_DIFF)
                 .map(|preview| Box::new(preview.clone()));

@@ -19,14 +19,17 @@ pub(crate) fn weight_of(event: &Event, view: &View) -> usize {
         View::Turn(turn) => weight_of_turn(turn),
         View::Thread(state) => {
             let live = state.live.iter().flat_map(|live| &live.turn.items);
-            THREAD + live.map(of_item).sum::<usize>() + serialized(&state.queue) + serialized(&state.plan)
+            THREAD
+                + live.map(weight_of_item).sum::<usize>()
+                + serialized(&state.queue)
+                + serialized(&state.plan)
         }
     };
     let own = match event {
         // Frequent events, without a walk over their text.
         Event::ItemStarted { item, .. }
         | Event::ItemCompleted { item, .. }
-        | Event::ItemAdded { item, .. } => of_item(item),
+        | Event::ItemAdded { item, .. } => weight_of_item(item),
         Event::CallStarted { .. } | Event::UsageAdded { .. } | Event::TurnEnded { .. } => ITEM,
         other => serialized(other),
     };
@@ -35,10 +38,11 @@ pub(crate) fn weight_of(event: &Event, view: &View) -> usize {
 
 /// Returns the approximate bytes of a Turn.
 pub(crate) fn weight_of_turn(turn: &Turn) -> usize {
-    turn.items.iter().map(of_item).sum()
+    turn.items.iter().map(weight_of_item).sum()
 }
 
-fn of_item(item: &Item) -> usize {
+/// Returns the approximate bytes of an Item.
+pub fn weight_of_item(item: &Item) -> usize {
     ITEM + match &item.body {
         ItemBody::AgentMessage { text } | ItemBody::Reasoning { text } => text.len(),
         ItemBody::ToolResult { result, .. } => result.len(),

@@ -230,6 +230,7 @@ fn the_result_of_a_call_settles_its_open_question_and_no_other() {
         seen: Vec::new(),
         pictures: Vec::new(),
         change: None,
+        tool_name: None,
     };
     let (_, events) = state.decide_add_item(result, NOW).unwrap();
     play(&mut state, &events);

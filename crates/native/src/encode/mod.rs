@@ -9,25 +9,26 @@ mod tests;
 mod turn;
 
 use bobbin_core::{Encoded, Ephemeral, Frame, FrameBody, SubagentQuestion, View, WireMessage};
-use bobbin_model::{Event, ThreadHeader};
+use bobbin_model::{Event, ThreadHeader, ThreadStatus};
 use serde::Serialize;
 
 use crate::convert::{self, ToolExecutions};
 use crate::group::Groups;
 use crate::groups::item::{ITEM_APPROVAL_RESOLVED, ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED, user_input};
 use crate::groups::subagent;
-use crate::groups::subagent::{SUBAGENT_GRAPH_CHANGED, SUBAGENT_PROGRESS};
+use crate::groups::subagent::{SUBAGENT_GRAPH_CHANGED, SUBAGENT_GRAPH_CHANGED_TODAY, SUBAGENT_PROGRESS};
 use crate::groups::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
 use crate::groups::thread::notifications::{
-    ThreadConfiguredNotification, ThreadDeletedNotification, ThreadQueueUpdatedNotification,
-    ThreadRenamedNotification, ThreadResumedNotification, ThreadRolledBackNotification,
-    ThreadRuntimeChangedNotification, ThreadStartedNotification, ThreadStatusChangedNotification,
-    ThreadSyncedNotification,
+    ThreadArchivedNotification, ThreadConfiguredNotification, ThreadDeletedNotification,
+    ThreadQueueUpdatedNotification, ThreadRenamedNotification, ThreadResumedNotification,
+    ThreadRolledBackNotification, ThreadRuntimeChangedNotification, ThreadStartedNotification,
+    ThreadStatusChangedNotification, ThreadSyncedNotification, ThreadUpdatedNotification,
 };
 use crate::groups::thread::types::Thread;
 use crate::groups::thread::{
-    THREAD_CONFIGURED, THREAD_DELETED, THREAD_QUEUE_UPDATED, THREAD_RENAMED, THREAD_RESUMED,
-    THREAD_ROLLED_BACK, THREAD_RUNTIME_CHANGED, THREAD_STARTED, THREAD_STATUS_CHANGED, THREAD_SYNCED,
+    THREAD_ARCHIVED, THREAD_CONFIGURED, THREAD_DELETED, THREAD_QUEUE_UPDATED, THREAD_RENAMED, THREAD_RESUMED,
+    THREAD_ROLLED_BACK, THREAD_RUNTIME_CHANGED, THREAD_STARTED, THREAD_STATUS_CHANGED,
+    THREAD_STATUS_CHANGED_TODAY, THREAD_SYNCED, THREAD_UNARCHIVED, THREAD_UPDATED,
 };
 use crate::groups::turn::diff::TurnWaitingNotification;
 use crate::groups::turn::plan::PlanUpdatedNotification;
@@ -89,6 +90,9 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
                 seq,
             };
             messages.push(message(THREAD_RUNTIME_CHANGED, &params));
+            let seq = kind.seq(frame, messages.len());
+            let params = ThreadRuntimeChangedNotification { seq, ..params };
+            messages.push(message(THREAD_STATUS_CHANGED_TODAY, &params));
         }
         FrameBody::Ephemeral(Ephemeral::Synced) => messages.extend(seq.map(|seq| {
             let params = ThreadSyncedNotification { thread_id, seq };
@@ -132,11 +136,11 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
         FrameBody::Recorded(event) => match &**event {
             Event::ThreadStarted { thread } => {
                 messages.extend(of_thread(thread_id, event, &frame.view, seq));
-                messages.extend(graph_changed(thread));
+                messages.extend(graph_changed(thread).into_iter().flatten());
             }
             Event::EdgeChanged { .. } => {
                 if let View::Thread(state) = &frame.view {
-                    messages.extend(graph_changed(&state.header));
+                    messages.extend(graph_changed(&state.header).into_iter().flatten());
                 }
             }
             Event::ThreadResumed { .. }
@@ -146,7 +150,11 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
             | Event::ThreadDeleted
             | Event::QueueChanged { .. }
             | Event::TurnsRolledBack { .. }
-            | Event::PlanUpdated { .. } => messages.extend(of_thread(thread_id, event, &frame.view, seq)),
+            | Event::PlanUpdated { .. } => {
+                messages.extend(of_thread(thread_id, event, &frame.view, seq));
+                let seq = kind.seq(frame, messages.len());
+                messages.extend(todays(frame, event, seq));
+            }
             _ => turn::encode(frame, event, kind, &mut messages),
         },
     }
@@ -154,14 +162,39 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
     messages.into()
 }
 
-/// Returns the notification that the edge to a Thread's parent was added or changed, if there is an edge.
-fn graph_changed(header: &ThreadHeader) -> Option<WireMessage> {
+/// Returns what clients of today are sent directly after an event's earlier notification (07 §2.2).
+fn todays(frame: &Frame, event: &Event, seq: Option<u64>) -> Option<WireMessage> {
+    let archived = |method| {
+        let thread_id = frame.thread.to_string();
+        message(method, &ThreadArchivedNotification { thread_id, seq })
+    };
+    match (event, &frame.view) {
+        (Event::ThreadStatusChanged { new, .. }, _) if *new == ThreadStatus::Archived => {
+            Some(archived(THREAD_ARCHIVED))
+        }
+        (Event::ThreadStatusChanged { previous, .. }, _) if *previous == ThreadStatus::Archived => {
+            Some(archived(THREAD_UNARCHIVED))
+        }
+        (Event::ThreadConfigured { .. }, View::Thread(state)) => {
+            let thread = convert::thread(state);
+            Some(message(
+                THREAD_UPDATED,
+                &ThreadUpdatedNotification { thread, seq },
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the notifications that the edge to a Thread's parent was added or changed, if there is an edge: the earlier
+/// name and today's.
+fn graph_changed(header: &ThreadHeader) -> Option<[WireMessage; 2]> {
     let source = header.source.sub_agent()?;
     let params = SubagentGraphChangedNotification {
         parent_thread_id: source.parent.to_string(),
         child_thread_id: header.id.to_string(),
     };
-    Some(message(SUBAGENT_GRAPH_CHANGED, &params))
+    Some([SUBAGENT_GRAPH_CHANGED, SUBAGENT_GRAPH_CHANGED_TODAY].map(|method| message(method, &params)))
 }
 
 fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) -> Option<WireMessage> {

@@ -318,6 +318,7 @@ pub(super) fn of_items() -> Vec<(&'static str, Frame)> {
         seen: Vec::new(),
         pictures: Vec::new(),
         change: None,
+        tool_name: None,
     };
     let compacted = ItemBody::Compaction(Box::new(Compaction {
         trigger: CompactionTrigger::Auto,

@@ -3,6 +3,8 @@
 //! One table makes the codes, their messages and the list in `proto-schema/index.json`. `native` decides in one
 //! exhaustive match which situation gets which code.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -136,6 +138,51 @@ impl ErrorCode {
     pub const fn code(self) -> i64 {
         self as i64
     }
+
+    /// Returns the name in `data.code` (07 §10).
+    fn word(self) -> String {
+        let word = match self {
+            Self::Overloaded => "ServerOverloaded",
+            Self::TaskStateInvalid => "TaskInvalidStatus",
+            Self::TaskExists => "TaskAlreadyExists",
+            Self::BindingInvalid => "ThreadBindingInvalid",
+            Self::CommandDenied => "CommandPermissionDenied",
+            Self::CommandServiceMissing => "CommandServiceUnavailable",
+            Self::McpInvalid => "McpServerValidationFailed",
+            Self::McpTestFailed => "McpServerTestFailed",
+            Self::McpNameConflict => "McpServerNameConflict",
+            Self::McpReadOnly => "McpServerReadOnly",
+            Self::ChannelNotFound => "ExternalChannelNotFound",
+            Self::ChannelInvalid => "ExternalChannelValidationFailed",
+            Self::ChannelNameConflict => "ExternalChannelNameConflict",
+            Self::ProfileNotFound => "SubAgentProfileNotFound",
+            Self::ProfileInvalid => "SubAgentProfileValidationFailed",
+            Self::ProfileProtected => "SubAgentProfileProtected",
+            _ => {
+                let name = self.name();
+                return name[..1].to_ascii_uppercase() + &name[1..];
+            }
+        };
+        word.to_owned()
+    }
+
+    /// Returns the name in `data.params` of what the message quotes.
+    const fn param(self) -> Option<&'static str> {
+        match self {
+            Self::MethodNotFound => Some("method"),
+            Self::ThreadNotFound | Self::ThreadNotActive | Self::TurnInProgress => Some("threadId"),
+            Self::TurnNotFound | Self::TurnNotRunning => Some("turnId"),
+            Self::ChannelRejected => Some("channelName"),
+            Self::CronJobNotFound => Some("jobId"),
+            Self::SkillNotFound
+            | Self::McpServerNotFound
+            | Self::McpReadOnly
+            | Self::ChannelNotFound
+            | Self::ProfileNotFound => Some("name"),
+            Self::CommandNotFound | Self::CommandDenied | Self::CommandServiceMissing => Some("command"),
+            _ => None,
+        }
+    }
 }
 
 /// An error answer.
@@ -148,7 +195,7 @@ pub struct RpcError {
     /// One line.
     pub message: String,
     /// More, where the table has more.
-    pub data: Option<ErrorData>,
+    pub data: Option<Box<ErrorData>>,
 }
 
 /// What an error says besides code and message.
@@ -156,6 +203,17 @@ pub struct RpcError {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorData {
+    /// The kind of error as a word; two kinds may share a number.
+    #[serde(default)]
+    pub code: String,
+    /// The key of its text in a table of translations: `errors.` and the word.
+    #[serde(default)]
+    pub message_key: String,
+    /// The values that such a text quotes, by name.
+    pub params: Option<BTreeMap<String, String>>,
+    /// The text where there is no table.
+    #[serde(default)]
+    pub fallback_text: String,
     /// A sentence for the user, free of secrets.
     pub detail: Option<String>,
     /// A stable word for programs where the code alone does not tell the cases apart.
@@ -167,35 +225,45 @@ pub struct ErrorData {
 }
 
 impl RpcError {
-    /// An error whose message is fixed.
-    fn plain(code: ErrorCode) -> Self {
+    fn new(code: ErrorCode, message: String) -> Self {
+        let word = code.word();
+        let data = ErrorData {
+            message_key: format!("errors.{}{}", word[..1].to_ascii_lowercase(), &word[1..]),
+            code: word,
+            fallback_text: message.clone(),
+            ..ErrorData::default()
+        };
         Self {
             code: code.code(),
-            message: code.message().to_owned(),
-            data: None,
+            message,
+            data: Some(Box::new(data)),
         }
+    }
+
+    /// An error whose message is fixed.
+    fn plain(code: ErrorCode) -> Self {
+        Self::new(code, code.message().to_owned())
     }
 
     /// An error whose message quotes an id or a name.
     fn about(code: ErrorCode, subject: &str) -> Self {
         let subject: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
-        Self {
-            code: code.code(),
-            message: code.message().replace("{}", &subject),
-            data: None,
+        let mut error = Self::new(code, code.message().replace("{}", &subject));
+        if let Some(name) = code.param() {
+            let params = BTreeMap::from([(name.to_owned(), subject)]);
+            error.data.get_or_insert_default().params = Some(params);
         }
+        error
     }
 
     /// An error that explains itself in `data.detail`.
     fn detailed(code: ErrorCode, detail: impl Into<String>) -> Self {
-        let data = ErrorData {
-            detail: Some(detail.into()),
-            ..ErrorData::default()
-        };
-        Self {
-            data: Some(data),
-            ..Self::plain(code)
-        }
+        let mut error = Self::plain(code);
+        let data = error.data.get_or_insert_default();
+        let detail = detail.into();
+        data.fallback_text.clone_from(&detail);
+        data.detail = Some(detail);
+        error
     }
 
     /// Adds `data.reason`, a stable word for programs.
@@ -227,14 +295,9 @@ impl RpcError {
 
     /// `-32001` with the time after which to retry.
     pub fn overloaded(retry_after_ms: u64) -> Self {
-        let data = ErrorData {
-            retry_after_ms: Some(retry_after_ms),
-            ..ErrorData::default()
-        };
-        Self {
-            data: Some(data),
-            ..Self::plain(ErrorCode::Overloaded)
-        }
+        let mut error = Self::plain(ErrorCode::Overloaded);
+        error.data.get_or_insert_default().retry_after_ms = Some(retry_after_ms);
+        error
     }
 
     /// `-32602` for a `clientRequestId` that was used before with another body (extension).

@@ -39,4 +39,6 @@ mod subagents_in_time;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod today;
+#[cfg(test)]
 mod transcripts;

@@ -15,11 +15,11 @@ pub struct PluginInterface {
     pub short_description: Option<String>,
     /// Its whole description.
     pub long_description: Option<String>,
-    /// Who wrote it.
+    /// The name of its developer.
     pub developer_name: Option<String>,
     /// Its kind.
     pub category: Option<String>,
-    /// What it says that it brings.
+    /// Its capabilities, as its manifest lists them.
     pub capabilities: Vec<String>,
     /// A first message that uses it.
     pub default_prompt: Option<String>,
@@ -37,7 +37,7 @@ pub struct PluginInterface {
     pub terms_of_service_url: Option<String>,
 }
 
-/// Where a plugin lies.
+/// The place of a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PluginSource {
@@ -58,13 +58,13 @@ pub enum PluginSource {
 pub struct PluginSkill {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// Its name for users.
     pub display_name: Option<String>,
     /// Its description in a few words.
     pub short_description: Option<String>,
-    /// Whether agents are told of it.
+    /// Whether agents see it.
     pub enabled: bool,
 }
 
@@ -78,7 +78,7 @@ pub enum PluginTransport {
     StreamableHttp,
 }
 
-/// What has the name of a plugin's MCP server.
+/// The other owner of the name of a plugin's MCP server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PluginShadow {
@@ -101,7 +101,7 @@ pub struct PluginMcpServer {
     pub enabled: bool,
     /// Whether it is among the servers of the workspace.
     pub active: bool,
-    /// What has its name, if it gave way.
+    /// The other owner of its name, if that one has precedence.
     pub shadowed_by: Option<PluginShadow>,
 }
 
@@ -137,9 +137,9 @@ pub enum DiagnosticSeverity {
 pub struct PluginDiagnostic {
     /// How much it matters.
     pub severity: DiagnosticSeverity,
-    /// What it is, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others.
+    /// Its code, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others.
     pub code: String,
-    /// What it is, for users.
+    /// Its message, for users.
     pub message: String,
     /// The plugin.
     pub plugin_id: Option<String>,
@@ -157,7 +157,7 @@ pub struct PluginInfo {
     pub id: String,
     /// Its title.
     pub display_name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
     /// Its version.
     pub version: Option<String>,
@@ -169,7 +169,7 @@ pub struct PluginInfo {
     pub installable: bool,
     /// Whether `plugin/remove` removes it.
     pub removable: bool,
-    /// Where it lies.
+    /// The place of the plugin.
     pub source: PluginSource,
     /// Its folder; empty if it is not installed.
     pub root_path: String,
@@ -184,7 +184,7 @@ pub struct PluginInfo {
     /// Extension: its hooks. `diagnostics` has those that cannot be used.
     #[serde(default)]
     pub hooks: Vec<PluginHook>,
-    /// What its user should know.
+    /// Its diagnostics, for its user.
     pub diagnostics: Vec<PluginDiagnostic>,
 }
 
@@ -203,7 +203,7 @@ pub struct PluginListParams {
 pub struct PluginListResult {
     /// The installed ones, then those of the catalogue.
     pub plugins: Vec<PluginInfo>,
-    /// What is wrong with folders that are no plugin, and all that is said of plugins.
+    /// The diagnostics of all plugins, and of folders that are no plugin.
     pub diagnostics: Vec<PluginDiagnostic>,
 }
 

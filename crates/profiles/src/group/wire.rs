@@ -21,7 +21,7 @@ pub struct SubagentProfilesListResult {
     pub profiles: Vec<SubagentProfile>,
     /// The profile of a subagent that names none.
     pub default_name: String,
-    /// What is common to all of them.
+    /// The settings of all profiles.
     pub settings: SubagentSettings,
 }
 
@@ -43,9 +43,9 @@ pub struct SubagentProfile {
     pub is_default: bool,
     /// Whether it is switched on.
     pub enabled: bool,
-    /// What it is.
+    /// Its definition.
     pub definition: ProfileDefinition,
-    /// What the server brings.
+    /// The definition of this name that the server brings.
     pub built_in_defaults: Option<ProfileDefinition>,
     /// Whether it can be used, and why not.
     pub diagnostic: SubagentProfileDiagnostic,
@@ -64,11 +64,11 @@ pub struct SubagentProfileDiagnostic {
     pub hidden_from_prompt: bool,
     /// Why the model is not offered it.
     pub hidden_reason: Option<String>,
-    /// What of it has no effect.
+    /// The members of it that have no effect.
     pub warnings: Vec<String>,
 }
 
-/// What is common to all profiles.
+/// The settings of all profiles.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -86,7 +86,7 @@ pub struct SubagentSettings {
 pub struct SubagentProfileUpsertParams {
     /// Its name: letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// What it is.
+    /// Its definition.
     #[schemars(with = "ProfileDefinition")]
     pub definition: Box<RawValue>,
     /// Extension: makes a repeated request safe.
@@ -171,6 +171,6 @@ impl<'de> Deserialize<'de> for SubagentSettingsUpdateParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentSettingsResult {
-    /// What counts now.
+    /// The settings in effect.
     pub settings: SubagentSettings,
 }

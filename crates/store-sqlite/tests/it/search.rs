@@ -72,6 +72,7 @@ async fn turn(writer: &mut Writer<'_>, said: &str, command: &str, gave: &str, an
             seen: Vec::new(),
             pictures: Vec::new(),
             change: None,
+            tool_name: None,
         },
         ItemBody::AgentMessage { text: answer.into() },
     ];

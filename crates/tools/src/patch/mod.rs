@@ -5,7 +5,7 @@
 //! chooses between two places that fit equally. If a patch cannot be read or placed, the error for the model names the part
 //! and the reason. Bounded by [`MAX_PATCH_BYTES`] and [`MAX_FILES`].
 
-mod begin;
+mod envelope;
 mod place;
 mod unified;
 
@@ -60,7 +60,7 @@ pub(crate) struct Hunk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// The line stays.
-    Keep,
+    Context,
     /// The line is removed.
     Remove,
     /// The line is added.
@@ -91,13 +91,13 @@ pub(crate) fn read(text: &str) -> Result<Vec<FilePatch>, String> {
         ));
     }
     let lines: Vec<&str> = text.lines().collect();
-    let files = match lines.iter().position(|line| line.trim() == begin::BEGIN) {
-        Some(at) => begin::read(&lines[at + 1..])?,
+    let files = match lines.iter().position(|line| line.trim() == envelope::FIRST) {
+        Some(at) => envelope::read(&lines[at + 1..])?,
         None => unified::read(&lines)?,
     };
     match files.len() {
         0 => Err(
-            "the patch changes no file; it begins with \"*** Begin Patch\", or is a unified diff with --- and +++ lines"
+            "the patch changes no file; it starts with \"*** Begin Patch\", or is a unified diff with --- and +++ lines"
                 .to_owned(),
         ),
         count if count > MAX_FILES => Err(format!("a patch changes at most {MAX_FILES} files; make several")),

@@ -8,13 +8,13 @@
 use super::{Hunk, Mark};
 
 /// Lines of a hunk shown when it is not found.
-const TOLD_LINES: usize = 6;
+const SHOWN_LINES: usize = 6;
 /// Lines compared to find where a hunk nearly fits.
 const MAX_COMPARED: usize = 40;
 /// The likeness of two equal lines.
 const SAME: usize = 100;
 /// Characters of each such line.
-const TOLD_CHARS: usize = 120;
+const SHOWN_CHARS: usize = 120;
 
 /// Returns the content of a file after its hunks.
 ///
@@ -38,7 +38,7 @@ pub(crate) fn patched(content: &str, hunks: &[Hunk]) -> Result<String, String> {
         let indents = Indents::of(hunk, &file.lines[place..]);
         for (mark, text) in &hunk.lines {
             match mark {
-                Mark::Keep => {
+                Mark::Context => {
                     out.extend(file.lines.get(seen).map(|line| (*line).to_owned()));
                     seen += 1;
                 }
@@ -49,7 +49,7 @@ pub(crate) fn patched(content: &str, hunks: &[Hunk]) -> Result<String, String> {
         seen = seen.min(file.lines.len());
         if seen == file.lines.len() && hunk.line.is_some() {
             // A unified diff that changes the last line also decides whether the file ends with a line end.
-            let last_changes = hunk.lines.last().is_some_and(|(mark, _)| *mark != Mark::Keep);
+            let last_changes = hunk.lines.last().is_some_and(|(mark, _)| *mark != Mark::Context);
             if hunk.no_newline || last_changes {
                 ended = !hunk.no_newline;
             }
@@ -107,13 +107,13 @@ impl<'a> File<'a> {
         if wanted.is_empty() {
             return Ok(self.insertion(hunk, from));
         }
-        let told = |wanted: &[String]| {
+        let shown = |wanted: &[String]| {
             let lines: Vec<String> = wanted
                 .iter()
-                .take(TOLD_LINES)
+                .take(SHOWN_LINES)
                 .map(|line| format!("  {}", cut(line)))
                 .collect();
-            let more = if wanted.len() > TOLD_LINES { "\n  …" } else { "" };
+            let more = if wanted.len() > SHOWN_LINES { "\n  …" } else { "" };
             format!("{}{more}", lines.join("\n"))
         };
         for same in LEVELS {
@@ -142,10 +142,10 @@ impl<'a> File<'a> {
             let others = places.count();
             if others > 0 && hunk.anchors.is_empty() && !hunk.at_end {
                 return Err(format!(
-                    "these lines stand in {} places; add lines around them, or a line \"@@ \" with one above \
+                    "these lines occur in {} places; add lines around them, or a line \"@@ \" with one before \
                      them:\n{}",
                     others + 1,
-                    told(&wanted)
+                    shown(&wanted)
                 ));
             }
             return Ok(first);
@@ -166,7 +166,7 @@ impl<'a> File<'a> {
             "these lines are not in the file; read it again"
         };
         let near = self.nearest(&wanted).map(|near| format!("\n{near}"));
-        Err(format!("{why}:\n{}{}", told(&wanted), near.unwrap_or_default()))
+        Err(format!("{why}:\n{}{}", shown(&wanted), near.unwrap_or_default()))
     }
 
     /// Returns a sentence on the place that is most similar to these lines. `None` if no place is similar enough.
@@ -287,7 +287,7 @@ fn indent(line: &str) -> &str {
 }
 
 fn cut(line: &str) -> String {
-    let mut text: String = line.chars().take(TOLD_CHARS).collect();
+    let mut text: String = line.chars().take(SHOWN_CHARS).collect();
     if text.len() < line.len() {
         text.push('…');
     }

@@ -58,7 +58,7 @@ fn a_hunk_finds_its_place(#[case] content: &str, #[case] body: &str, #[case] exp
 )]
 #[case::no_anchor("a\n", "@@ nowhere\n-a\n+b", "the line after @@ does not stand")]
 #[case::not_the_end("a\nb\n", "-a\n+x\n*** End of File", "not the last of the file")]
-#[case::no_mark("a\n", "-a\nb", "begins with none of a blank, - and +")]
+#[case::no_mark("a\n", "-a\nb", "starts with none of a blank, - and +")]
 #[case::nothing("a\n", "", "changes nothing")]
 fn a_hunk_without_a_place_says_why(#[case] content: &str, #[case] body: &str, #[case] part: &str) {
     let error = apply(content, &begin(body)).unwrap_err();
@@ -69,7 +69,7 @@ fn a_hunk_without_a_place_says_why(#[case] content: &str, #[case] body: &str, #[
 #[case("", "changes no file")]
 #[case("*** Begin Patch\n*** Update File: f\n-a\n", "was it cut off?")]
 #[case("*** Begin Patch\nhello\n*** End Patch", "is expected")]
-#[case("*** Begin Patch\n*** Add File: f\nx\n*** End Patch", "does not begin with +")]
+#[case("*** Begin Patch\n*** Add File: f\nx\n*** End Patch", "does not start with +")]
 #[case("*** Begin Patch\n*** Delete File:\n*** End Patch", "names no file")]
 #[case("@@ -1 +1 @@\n-a\n+b\n", "before any --- and +++")]
 #[case("diff --git a/f b/f\nBinary files a/f and b/f differ\n", "binary")]

@@ -49,7 +49,7 @@ pub(super) fn read(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
             });
         } else if let Some((start, old, new)) = numbers(line) {
             let Some(section) = section.as_mut().filter(|section| section.old.is_some()) else {
-                return Err(format!("{line:?} stands before any --- and +++ lines"));
+                return Err(format!("{line:?} comes before any --- and +++ lines"));
             };
             let (mut hunk, used) = hunk(&lines[at..], old, new);
             hunk.line = Some(if old == 0 { start + 1 } else { start.max(1) });
@@ -123,8 +123,8 @@ fn hunk(lines: &[&str], old: usize, new: usize) -> (Hunk, usize) {
         }
         let (mark, text) = match line.chars().next() {
             None if whole => break,
-            None => (Mark::Keep, ""),
-            Some(' ') => (Mark::Keep, &line[1..]),
+            None => (Mark::Context, ""),
+            Some(' ') => (Mark::Context, &line[1..]),
             Some('-') if !(whole && line.trim_end() == "--") => (Mark::Remove, &line[1..]),
             Some('+') => (Mark::Add, &line[1..]),
             Some('\\') => {

@@ -131,6 +131,7 @@ pub(super) fn result(success: bool) -> ItemBody {
         seen: Vec::new(),
         pictures: Vec::new(),
         change: None,
+        tool_name: None,
     }
 }
 

@@ -25,6 +25,18 @@ pub struct ClientCapabilities {
     /// Extension: can be asked what a model wants to know (`item/tool/requestUserInput`), together with
     /// `approvalSupport`. Default `false`.
     pub user_input_support: bool,
+    /// Today's name of `userInputSupport`; does not depend on `approvalSupport`. Default `false`.
+    pub request_user_input_support: Option<bool>,
+    /// The version of program bindings that the client knows. Only its presence counts: it shows a client of today.
+    pub app_binding_version: Option<Json>,
+    /// Can be asked by MCP servers. Only its presence counts, as that of the next three.
+    pub mcp_elicitation: Option<Json>,
+    /// Shows pages of MCP servers.
+    pub mcp_apps: Option<Json>,
+    /// Shows drawings inside a conversation.
+    pub inline_visualizations: Option<Json>,
+    /// Drives a desktop.
+    pub computer_use: Option<Json>,
     /// Wants delta notifications. Default `true`.
     pub streaming_support: bool,
     /// Turns started here produce `commandExecution` Items and their output. Default `false`.
@@ -63,6 +75,26 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
+    /// Whether the client is one of today (AppServer protocol 07 §1.1): it declares something that no earlier client
+    /// does. Its notifications come under today's names too.
+    pub fn is_today(&self) -> bool {
+        self.request_user_input_support.is_some()
+            || [
+                &self.app_binding_version,
+                &self.mcp_elicitation,
+                &self.mcp_apps,
+                &self.inline_visualizations,
+                &self.computer_use,
+            ]
+            .into_iter()
+            .any(Option::is_some)
+    }
+
+    /// Whether the client can be asked questions of the model, under either name.
+    pub fn answers_questions(&self) -> bool {
+        self.request_user_input_support == Some(true) || (self.user_input_support && self.approval_support)
+    }
+
     /// Returns the external channel for which the client says it is the adapter.
     pub fn channel_name(&self) -> Option<String> {
         #[derive(Deserialize)]
@@ -80,6 +112,12 @@ impl Default for ClientCapabilities {
         Self {
             approval_support: true,
             user_input_support: false,
+            request_user_input_support: None,
+            app_binding_version: None,
+            mcp_elicitation: None,
+            mcp_apps: None,
+            inline_visualizations: None,
+            computer_use: None,
             streaming_support: true,
             command_execution_streaming: false,
             tool_execution_lifecycle: false,
@@ -148,6 +186,9 @@ pub struct ServerCapabilities {
     /// `thread/*`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub thread_management: bool,
+    /// `thread/resume` takes `dynamicTools`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dynamic_tool_rebind: bool,
     /// `thread/subscribe` and `thread/unsubscribe`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub thread_subscriptions: bool,

@@ -1,6 +1,7 @@
 //! Extension: `thread/fork`, a Thread that starts with a copy of another's conversation. Files stay as they are.
 
 use crate::client::{Client, handle, refuse};
+use crate::convert;
 use crate::errors;
 use bobbin_core::{CoreError, Snapshot, ThreadHandle, fork_title};
 use bobbin_model::state::NewThread;
@@ -8,6 +9,7 @@ use bobbin_model::{HistoryMode, Identity, TurnId};
 use bobbin_peer::Responder;
 
 use crate::groups::history::types::ThreadForkParams;
+use crate::groups::thread::instructions;
 use crate::groups::thread::params::ThreadResult;
 use crate::wire::RpcError;
 
@@ -29,7 +31,11 @@ pub(super) async fn fork(client: &Client, params: ThreadForkParams, responder: R
             let header = &snapshot.state.header;
             client.started(header.id.clone(), header.origin_channel.clone());
             let thread = client.shown(&snapshot.state);
-            first.ok(&ThreadResult { thread });
+            let instruction_sources = instructions::sources(client, convert::cwd(header).into()).await;
+            first.ok(&ThreadResult {
+                thread,
+                instruction_sources,
+            });
         }
         Err(error) => first.err(errors::of(&error)),
     }

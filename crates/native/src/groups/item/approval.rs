@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_with::skip_serializing_none;
 
-use crate::wire::decode;
+use crate::wire::{Timestamp, decode};
 
 /// Params of `item/approval/request`.
 #[skip_serializing_none]
@@ -37,6 +37,8 @@ pub struct ApprovalRequestParams {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[serde(default)]
     pub confined: bool,
+    /// When the server declines it, unless it is answered.
+    pub expires_at: Timestamp,
     /// A sentence for the user.
     pub reason: Option<String>,
     /// The answers that make sense; absent means all five.

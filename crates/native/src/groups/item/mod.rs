@@ -98,7 +98,7 @@ pub static GROUP: Group = Group {
                 ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
             ]);
         }
-        if !capabilities.user_input_support {
+        if !capabilities.answers_questions() {
             unwanted.push(ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED);
         }
         unwanted

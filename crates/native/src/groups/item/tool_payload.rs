@@ -16,6 +16,8 @@ use crate::groups::item::content::ContentItem;
 pub struct ToolCallPayload {
     /// The tool.
     pub tool_name: String,
+    /// The name under which the model calls the tool.
+    pub provider_flat_name: String,
     /// The call; every Item about it has the same.
     pub call_id: String,
     /// A JSON object; absent in `item/started` when argument deltas follow.
@@ -31,6 +33,10 @@ pub struct ToolCallPayload {
 pub struct ToolResultPayload {
     /// The call.
     pub call_id: String,
+    /// The tool, as in the call.
+    pub tool_name: String,
+    /// The name under which the model called the tool.
+    pub provider_flat_name: String,
     /// The text that the model gets.
     pub result: String,
     /// Whether the tool did what it was asked.
@@ -139,6 +145,10 @@ pub struct DynamicToolCallPayload {
     pub namespace: Option<String>,
     /// The tool.
     pub tool_name: String,
+    /// The name under which the model calls the tool: `NAMESPACE__TOOL`, or the tool's alone.
+    pub provider_flat_name: String,
+    /// How far it is.
+    pub status: ExecutionStatus,
     /// The call; begins with `dyntool_`.
     pub call_id: String,
     /// A JSON object.

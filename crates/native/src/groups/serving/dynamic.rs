@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bobbin_agent_api::dynamic_tool;
 use bobbin_model as model;
-use bobbin_model::{DynamicApproval, DynamicOperation, DynamicTool, ToolAnswer, ToolContent};
+use bobbin_model::{
+    DynamicApproval, DynamicOperation, DynamicTool, ExecutionStatus, ToolAnswer, ToolContent,
+};
 
 use crate::groups::item::content::{ContentItem, ImageContent, TextContent};
 use crate::groups::item::payload::ItemPayload;
@@ -67,6 +69,11 @@ fn tool_in(index: usize, spec: DynamicToolSpec) -> Result<DynamicTool, RpcError>
 
 /// Returns the payload of a call: that of a plugin's function if the tool is an external channel's.
 pub(crate) fn call(call: model::DynamicToolCall) -> ItemPayload {
+    let status = match &call.answer {
+        None => ExecutionStatus::InProgress,
+        Some(answer) if answer.success => ExecutionStatus::Completed,
+        Some(_) => ExecutionStatus::Failed,
+    };
     let answer = call.answer.unwrap_or_default();
     let content_items = Some(answer.content)
         .filter(|content| !content.is_empty())
@@ -85,6 +92,11 @@ pub(crate) fn call(call: model::DynamicToolCall) -> ItemPayload {
             error_message: answer.error_message,
         }),
         None => ItemPayload::DynamicToolCall(DynamicToolCallPayload {
+            provider_flat_name: match &call.namespace {
+                Some(namespace) => format!("{namespace}__{}", call.tool_name),
+                None => call.tool_name.clone(),
+            },
+            status,
             namespace: call.namespace,
             tool_name: call.tool_name,
             call_id: call.call_id,

@@ -57,6 +57,8 @@ pub(crate) fn source(source: &model::ThreadSource) -> ThreadSource {
             profile_name,
             runtime_type,
             supports_send_input: can.send_input,
+            supports_send_message: can.send_input,
+            supports_followup_task: can.send_input,
             supports_resume: can.resume,
             supports_close: can.close,
         }),

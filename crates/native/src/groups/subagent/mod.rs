@@ -13,6 +13,7 @@ use crate::groups::system::types::{SubagentGraphChangedNotification, SubagentPro
 
 pub(crate) const SUBAGENT_PROGRESS: &str = "subagent/progress";
 pub(crate) const SUBAGENT_GRAPH_CHANGED: &str = "subagent/graphChanged";
+pub(crate) const SUBAGENT_GRAPH_CHANGED_TODAY: &str = "subagent/graph/changed";
 
 /// The group.
 pub static GROUP: Group = Group {
@@ -36,6 +37,17 @@ pub static GROUP: Group = Group {
         notification SUBAGENT_GRAPH_CHANGED (SubagentGraphChangedNotification):
             "The tree of subagents has changed.", spec "03 §12",
             test "native/subagents: subagents_are_listed_closed_and_opened_again";
+        notification SUBAGENT_GRAPH_CHANGED_TODAY (SubagentGraphChangedNotification):
+            "The same as `subagent/graphChanged`, directly after it.", spec "07 §2.2",
+            test "native/subagents: subagents_are_listed_closed_and_opened_again",
+            note "to clients of today (`ClientCapabilities`)";
+    },
+    unwanted: |capabilities| {
+        if capabilities.is_today() {
+            Vec::new()
+        } else {
+            vec![SUBAGENT_GRAPH_CHANGED_TODAY]
+        }
     },
     capabilities: |server, capabilities| {
         capabilities.sub_agent_sessions = server.threads.settings().sub_agents.depth > 0;

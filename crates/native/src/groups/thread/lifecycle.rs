@@ -1,5 +1,7 @@
 //! The life of a Thread: start, resume, rename, pause, archive, delete, configuration.
 
+use std::path::PathBuf;
+
 use bobbin_core::Beforehand;
 use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
@@ -13,6 +15,7 @@ use crate::groups::handshake::types::EmptyResult;
 use crate::groups::serving::connection::Tools;
 use crate::groups::serving::dynamic;
 use crate::groups::thread::config::ThreadConfiguration;
+use crate::groups::thread::instructions;
 use crate::groups::thread::params::{
     ThreadConfigUpdateParams, ThreadModeSetParams, ThreadRenameParams, ThreadResult, ThreadResumeParams,
     ThreadStartParams, ThreadTargetParams,
@@ -33,6 +36,13 @@ pub(super) async fn start(client: &Client, params: ThreadStartParams, responder:
     if let Some(path) = identity.workspace_path.take() {
         identity.workspace_path = Some(client.threads().normal_path_in_time(path).await);
     }
+    let settings = client.threads().settings();
+    let moved = config
+        .as_ref()
+        .and_then(|config| config.workspace_override.as_ref());
+    let folder = moved.or(identity.workspace_path.as_ref());
+    let folder = folder.map_or_else(|| settings.workspace.clone(), PathBuf::from);
+    let instruction_sources = instructions::sources(client, folder).await;
     let request = NewThread {
         id: client.threads().fresh_thread_id(),
         identity,
@@ -53,7 +63,10 @@ pub(super) async fn start(client: &Client, params: ThreadStartParams, responder:
                 turns: Some(Vec::new()),
                 ..native.thread(&snapshot.state)
             };
-            responder.ok(ThreadResult { thread });
+            responder.ok(ThreadResult {
+                thread,
+                instruction_sources,
+            });
         }
         Err(error) => fail(responder, &error),
     });
@@ -72,6 +85,10 @@ pub(super) async fn resume(client: &Client, params: ThreadResumeParams, responde
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
+    let instruction_sources = match client.threads().snapshot(&thread).await {
+        Ok(snapshot) => instructions::sources(client, convert::cwd(&snapshot.state.header).into()).await,
+        Err(error) => return fail(responder, &error),
+    };
     let (serving, threads) = (client.serving.clone(), client.threads().clone());
     let (session, attached) = (client.session.clone(), thread.clone());
     let native = client.native.clone();
@@ -84,7 +101,10 @@ pub(super) async fn resume(client: &Client, params: ThreadResumeParams, responde
         Ok(resumed) => {
             serving.serve(threads.clients(), &resumed.snapshot.state, tools_are);
             let thread = native.thread(&resumed.snapshot.state);
-            responder.ok(ThreadResult { thread });
+            responder.ok(ThreadResult {
+                thread,
+                instruction_sources,
+            });
             // The client has not subscribed: it receives `thread/resumed` once, after the answer.
             let lifetime = Lifetime::Seq(resumed.last);
             session.subscribe(&SubscribeOptions {

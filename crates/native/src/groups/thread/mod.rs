@@ -2,6 +2,9 @@
 
 pub(crate) mod channel;
 pub mod config;
+pub(crate) mod history;
+pub mod history_types;
+pub(crate) mod instructions;
 pub(crate) mod lifecycle;
 pub mod notifications;
 pub mod params;
@@ -14,11 +17,14 @@ use crate::group::need::{Member, Need};
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 use crate::groups::handshake::types::{EmptyParams, EmptyResult};
+use crate::groups::thread::history_types::{
+    ThreadItemsListParams, ThreadItemsListResult, ThreadTurnsListParams, ThreadTurnsListResult,
+};
 use crate::groups::thread::notifications::{
-    ThreadConfiguredNotification, ThreadDeletedNotification, ThreadQueueUpdatedNotification,
-    ThreadRenamedNotification, ThreadResumedNotification, ThreadRolledBackNotification,
-    ThreadRuntimeChangedNotification, ThreadStartedNotification, ThreadStatusChangedNotification,
-    ThreadSyncedNotification,
+    ThreadArchivedNotification, ThreadConfiguredNotification, ThreadDeletedNotification,
+    ThreadQueueUpdatedNotification, ThreadRenamedNotification, ThreadResumedNotification,
+    ThreadRolledBackNotification, ThreadRuntimeChangedNotification, ThreadStartedNotification,
+    ThreadStatusChangedNotification, ThreadSyncedNotification, ThreadUpdatedNotification,
 };
 use crate::groups::thread::params::{
     ChannelListResult, ThreadConfigUpdateParams, ThreadListParams, ThreadListResult, ThreadModeSetParams,
@@ -34,6 +40,10 @@ pub(crate) const THREAD_RENAMED: &str = "thread/renamed";
 pub(crate) const THREAD_DELETED: &str = "thread/deleted";
 pub(crate) const THREAD_STATUS_CHANGED: &str = "thread/statusChanged";
 pub(crate) const THREAD_RUNTIME_CHANGED: &str = "thread/runtimeChanged";
+pub(crate) const THREAD_STATUS_CHANGED_TODAY: &str = "thread/status/changed";
+pub(crate) const THREAD_ARCHIVED: &str = "thread/archived";
+pub(crate) const THREAD_UNARCHIVED: &str = "thread/unarchived";
+pub(crate) const THREAD_UPDATED: &str = "thread/updated";
 pub(crate) const THREAD_QUEUE_UPDATED: &str = "thread/queue/updated";
 pub(crate) const THREAD_CONFIGURED: &str = "thread/configured";
 pub(crate) const THREAD_ROLLED_BACK: &str = "thread/rolledBack";
@@ -50,6 +60,9 @@ const LOOSENING: &[Member] = &[
     ("config.agentControlToolAccess", Need::Own),
     ("config.allowedAgentControlTools", Need::Own),
 ];
+
+const TODAY: &str = "to clients of today (`ClientCapabilities`)";
+const TODAY_TEST: &str = "native/today: a_client_of_today_gets_the_new_name_directly_after_the_old_one";
 
 /// The group.
 pub static GROUP: Group = Group {
@@ -77,6 +90,15 @@ pub static GROUP: Group = Group {
                 more than 4 MiB of text. No Turn is cut: the newest, and the one that runs, come whole, in answers \
                 of up to 64 MiB. A Turn that waits for an approval has the status `running` for clients without \
                 `eventCursors`";
+        request "thread/turns/list" (ThreadTurnsListParams => ThreadTurnsListResult)
+            [ThreadNotFound] wait history::turns, needs Read:
+            "Lists the Turns of a Thread without their Items, page by page, in either order.", spec "07 §6.3",
+            test "native/today: history_is_read_page_by_page_in_both_orders";
+        request "thread/items/list" (ThreadItemsListParams => ThreadItemsListResult)
+            [ThreadNotFound, TurnNotFound] wait history::items, needs Read:
+            "Lists the Items of a Thread or of one Turn, page by page, in either order.", spec "07 §6.4",
+            test "native/today: history_is_read_page_by_page_in_both_orders",
+            note "a page ends early behind 4 MiB of text";
         request THREAD_SUBSCRIBE (ThreadSubscribeParams => ThreadSubscribeResult)
             [ThreadNotFound] wait subscribe::subscribe, needs Read:
             "Starts the delivery of a Thread's events to this connection.", capability Some("threadSubscriptions"),
@@ -150,6 +172,16 @@ pub static GROUP: Group = Group {
         notification THREAD_RUNTIME_CHANGED (ThreadRuntimeChangedNotification):
             "What a Thread is doing has changed.", spec "02 §6",
             test "native/transcripts: turn_that_asks_and_is_allowed";
+        notification THREAD_STATUS_CHANGED_TODAY (ThreadRuntimeChangedNotification):
+            "The same as `thread/runtimeChanged`, directly after it.", spec "07 §2.2", test TODAY_TEST, note TODAY;
+        notification THREAD_ARCHIVED (ThreadArchivedNotification):
+            "A Thread was archived. Directly after `thread/statusChanged`.", spec "07 §2.2", test TODAY_TEST,
+            note TODAY;
+        notification THREAD_UNARCHIVED (ThreadArchivedNotification):
+            "A Thread was taken out of the archive. Directly after `thread/statusChanged`.", spec "07 §2.2",
+            test TODAY_TEST, note TODAY;
+        notification THREAD_UPDATED (ThreadUpdatedNotification):
+            "A Thread has another configuration or mode.", spec "07 §2.2", test TODAY_TEST, note TODAY;
         notification THREAD_QUEUE_UPDATED (ThreadQueueUpdatedNotification):
             "A Thread's queue has changed.", spec "02 §6",
             test "native/transcripts: turn_enqueue_and_queue_remove";
@@ -170,6 +202,18 @@ pub static GROUP: Group = Group {
         capabilities.event_cursors = true;
         capabilities.mode_switch = true;
         capabilities.config_override = true;
+        capabilities.dynamic_tool_rebind = true;
+    },
+    unwanted: |capabilities| {
+        if capabilities.is_today() {
+            return Vec::new();
+        }
+        vec![
+            THREAD_STATUS_CHANGED_TODAY,
+            THREAD_ARCHIVED,
+            THREAD_UNARCHIVED,
+            THREAD_UPDATED,
+        ]
     },
     ..Group::EMPTY
 };

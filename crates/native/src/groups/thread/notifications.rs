@@ -87,6 +87,28 @@ pub struct ThreadRuntimeChangedNotification {
     pub seq: Option<u64>,
 }
 
+/// Params of `thread/archived`, `thread/unarchived`: today's names for two of the changes that `thread/statusChanged` says.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadArchivedNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    pub seq: Option<u64>,
+}
+
+/// Params of `thread/updated`: a Thread has another configuration.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadUpdatedNotification {
+    /// The Thread, without its Turns.
+    pub thread: Thread,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    pub seq: Option<u64>,
+}
+
 /// Params of `thread/queue/updated`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

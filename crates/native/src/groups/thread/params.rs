@@ -77,12 +77,14 @@ pub struct DynamicToolApproval {
     pub operation_argument: Option<String>,
 }
 
-/// Result of `thread/start` and `thread/resume`.
+/// Result of `thread/start`, `thread/resume` and `thread/fork`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResult {
     /// The Thread.
     pub thread: Thread,
+    /// Absolute paths of the files whose text the model gets as instructions, outermost first.
+    pub instruction_sources: Vec<String>,
 }
 
 /// Result of `thread/rollback`.
@@ -112,9 +114,11 @@ pub struct ThreadTargetParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadListParams {
-    /// Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent: those of the
-    /// server's workspace that have no `channelContext`.
-    pub identity: Option<SessionIdentity>,
+    /// Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent or empty: all Threads
+    /// of the server's workspace.
+    pub identity: Option<ListIdentity>,
+    /// `workspace`: all Threads of the identity's workspace. Default `identity`.
+    pub scope: Option<ListScope>,
     /// Archived ones too. Default `false`.
     #[serde(default)]
     pub include_archived: bool,
@@ -133,6 +137,42 @@ pub struct ThreadListParams {
     pub cursor: Option<String>,
 }
 
+/// Whose Threads are listed.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListIdentity {
+    /// The channel; must not be blank unless the whole identity is empty.
+    pub channel_name: Option<String>,
+    /// The owner inside that channel.
+    pub user_id: Option<String>,
+    /// A free text that distinguishes scopes, as in `group:77`.
+    pub channel_context: Option<String>,
+    /// Absolute path; absent or blank means the workspace the server runs in.
+    pub workspace_path: Option<String>,
+}
+
+impl From<ListIdentity> for SessionIdentity {
+    fn from(identity: ListIdentity) -> Self {
+        Self {
+            channel_name: identity.channel_name.unwrap_or_default(),
+            user_id: identity.user_id,
+            channel_context: identity.channel_context,
+            workspace_path: identity.workspace_path,
+        }
+    }
+}
+
+/// The Threads that a list is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ListScope {
+    /// Those of the identity.
+    Identity,
+    /// All of its workspace.
+    Workspace,
+}
+
 /// Result of `thread/list`: latest activity first.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -140,8 +180,10 @@ pub struct ThreadListParams {
 pub struct ThreadListResult {
     /// The Threads.
     pub data: Vec<ThreadSummary>,
-    /// Extension: given when there are more, which without `limit` are those beyond 5,000.
+    /// Given when there are more, which without `limit` are those beyond 5,000.
     pub next_cursor: Option<String>,
+    /// How many Threads match, if they are all in this answer.
+    pub total_matched: Option<u64>,
 }
 
 /// Params of `thread/read`.

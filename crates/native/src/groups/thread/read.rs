@@ -10,7 +10,7 @@ use crate::client::{Client, fail, handle, refuse_params};
 use crate::convert;
 use crate::cursor;
 use crate::groups::thread::params::{
-    ThreadListParams, ThreadListResult, ThreadReadParams, ThreadReadResult, TurnPage,
+    ListIdentity, ListScope, ThreadListParams, ThreadListResult, ThreadReadParams, ThreadReadResult, TurnPage,
 };
 use crate::groups::thread::types::{SessionIdentity, Thread};
 use crate::groups::turn::types::Turn;
@@ -18,6 +18,8 @@ use crate::wire::Nullable;
 
 /// Largest page of a list.
 pub const MAX_PAGE: u32 = 100;
+/// Size of a page that has a cursor and no limit.
+const FURTHER_PAGE: u32 = 50;
 /// Limit of a list without pages: about 4 MiB. A longer list ends with the cursor of the rest.
 const MAX_LIST: u32 = 5000;
 /// Limit of the text of Turns in one answer, in bytes: half of a connection's write queue.
@@ -28,8 +30,13 @@ const MAX_ORIGINS: usize = 256;
 pub const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
 pub(super) fn list(client: &Client, params: ThreadListParams, responder: Responder) {
-    let identity = params.identity.as_ref();
-    if identity.is_some_and(|identity| identity.channel_name.trim().is_empty()) {
+    let identity = params
+        .identity
+        .filter(|identity| *identity != ListIdentity::default())
+        .map(SessionIdentity::from);
+    let every_user = identity.is_none() || params.scope == Some(ListScope::Workspace);
+    let is_blank = |identity: &SessionIdentity| identity.channel_name.trim().is_empty();
+    if !every_user && identity.as_ref().is_some_and(is_blank) {
         return refuse_params(responder, "'identity.channelName' must not be blank.");
     }
     if params.limit.is_some_and(|limit| !(1..=MAX_PAGE).contains(&limit)) {
@@ -43,7 +50,10 @@ pub(super) fn list(client: &Client, params: ThreadListParams, responder: Respond
         Some(Some(after)) => Some(after),
         Some(None) => return refuse_params(responder, NO_CURSOR),
     };
-    let limit = params.limit.unwrap_or(MAX_LIST);
+    let is_first = after.is_none();
+    let limit = params
+        .limit
+        .unwrap_or(if is_first { MAX_LIST } else { FURTHER_PAGE });
     // Users and chats of two platforms may have the same names, so an adapter finds only the Threads of its own
     // channel.
     let is_for_others = params.cross_channel_origins.is_some();
@@ -51,13 +61,14 @@ pub(super) fn list(client: &Client, params: ThreadListParams, responder: Respond
     let filter = ListFilter {
         include_sub_agents: params.include_sub_agents,
         include_archived: params.include_archived,
+        every_user,
         cross_channel_origins: params.cross_channel_origins.unwrap_or_default(),
         origin_channel: params.channel_name.or_else(own),
         title: params.query.filter(|text| !text.is_empty()),
         after,
         // One more shows whether there is another page.
         limit: Some(limit + 1),
-        ..visible_to(client, params.identity.unwrap_or_default())
+        ..visible_to(client, identity.unwrap_or_default())
     };
     let threads = client.threads().clone();
     client.answer_large(responder, async move |responder| {
@@ -67,8 +78,13 @@ pub(super) fn list(client: &Client, params: ThreadListParams, responder: Respond
                 threads.truncate(limit as usize);
                 let last = threads.last().filter(|_| more).map(|last| &last.header);
                 let next_cursor = last.map(|last| format!("{}_{}", last.last_active_at.0, last.id));
-                let data = threads.into_iter().map(convert::summary).collect();
-                responder.ok(ThreadListResult { data, next_cursor });
+                let data: Vec<_> = threads.into_iter().map(convert::summary).collect();
+                let total_matched = (is_first && !more).then_some(data.len() as u64);
+                responder.ok(ThreadListResult {
+                    data,
+                    next_cursor,
+                    total_matched,
+                });
             }
             Err(error) => fail(responder, &error),
         }

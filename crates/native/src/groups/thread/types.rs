@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_model::{HistoryMode, Plan, Runtime, ThreadStatus};
+use bobbin_model::{HistoryMode, Json, Plan, Runtime, ThreadStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -37,8 +37,21 @@ pub struct SessionIdentity {
 pub struct Thread {
     /// The Thread's id.
     pub id: String,
+    /// The same id: a Thread is its own session.
+    pub session_id: String,
     /// The workspace it belongs to.
     pub workspace_path: String,
+    /// The folder of files, commands and git: the configuration's `workspaceOverride`, or the workspace.
+    pub effective_workspace_path: String,
+    /// The same path.
+    pub cwd: String,
+    /// The same path, as a list.
+    pub runtime_workspace_roots: Vec<String>,
+    /// Whether it is stored nowhere; always `false`.
+    pub ephemeral: bool,
+    /// Its work tree of git; always `null`.
+    #[serialize_always]
+    pub worktree: Option<Json>,
     /// Its owner inside the channel.
     pub user_id: Option<String>,
     /// The channel that created it; never changes.
@@ -132,6 +145,10 @@ pub enum ThreadSource {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a list of independent switches on the wire"
+)]
 pub struct SubAgentSource {
     /// The Thread that started it.
     pub parent_thread_id: String,
@@ -153,6 +170,10 @@ pub struct SubAgentSource {
     pub runtime_type: Option<String>,
     /// Whether it takes further input.
     pub supports_send_input: bool,
+    /// The same, under today's name.
+    pub supports_send_message: bool,
+    /// The same, for `subagent/followupTask`.
+    pub supports_followup_task: bool,
     /// Whether it can be resumed.
     pub supports_resume: bool,
     /// Whether it can be closed.

@@ -140,8 +140,22 @@ use super::*;
     r#"{"code":-32085,"message":"SubAgent profile is protected","data":{"detail":"d"}}"#
 )]
 fn every_error_is_written_as_the_table_says(#[case] error: RpcError, #[case] expected: &str) {
-    assert_eq!(serde_json::to_string(&error).unwrap(), expected);
-    assert_eq!(serde_json::from_str::<RpcError>(expected).unwrap(), error);
+    let text = serde_json::to_string(&error).unwrap();
+    assert_eq!(serde_json::from_str::<RpcError>(&text).unwrap(), error);
+    let mut written: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let data = written["data"].as_object_mut().unwrap();
+    for common in ["code", "messageKey", "fallbackText"] {
+        assert!(
+            data.remove(common).is_some_and(|text| text.is_string()),
+            "{common}"
+        );
+    }
+    data.remove("params");
+    if data.is_empty() {
+        written.as_object_mut().unwrap().remove("data");
+    }
+    let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+    assert_eq!(written, expected);
     assert_eq!(error.error_code().unwrap().code(), error.code);
 }
 
@@ -183,10 +197,28 @@ fn a_reason_goes_beside_the_detail() {
     assert_eq!(error.detail(), data.detail.unwrap());
     let data = RpcError::not_initialized().with_reason("x").data.unwrap();
     assert_eq!(
-        data,
+        *data,
         ErrorData {
+            code: "NotInitialized".to_owned(),
+            message_key: "errors.notInitialized".to_owned(),
+            fallback_text: "Not initialized".to_owned(),
             reason: Some("x".to_owned()),
             ..ErrorData::default()
         }
     );
+}
+
+#[test]
+fn every_error_says_its_kind_as_a_word_and_what_it_quotes() {
+    let data = RpcError::thread_not_found("nowhere").data.unwrap();
+    assert_eq!(data.code, "ThreadNotFound");
+    assert_eq!(data.message_key, "errors.threadNotFound");
+    assert_eq!(data.params.unwrap()["threadId"], "nowhere");
+    assert_eq!(data.fallback_text, "Thread not found: nowhere");
+    let data = RpcError::invalid_params("'limit' must be 1 to 100.")
+        .data
+        .unwrap();
+    assert_eq!(data.fallback_text, "'limit' must be 1 to 100.");
+    assert_eq!(data.detail.as_deref(), Some("'limit' must be 1 to 100."));
+    assert_eq!(RpcError::overloaded(7).data.unwrap().code, "ServerOverloaded");
 }

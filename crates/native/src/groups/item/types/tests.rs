@@ -24,14 +24,17 @@ fn on_the_wire(kind: &str, payload: &str) -> String {
 #[case("reasoningContent", r#"{"text":"Water first."}"#)]
 #[case(
     "toolCall",
-    r#"{"toolName":"ReadFile","callId":"call_1","arguments":{"Path":"a","limit":1e2,"ratio":1.50}}"#
+    r#"{"toolName":"ReadFile","providerFlatName":"ReadFile","callId":"call_1","arguments":{"Path":"a","limit":1e2,"ratio":1.50}}"#
 )]
-#[case("toolCall", r#"{"toolName":"ReadFile","callId":"call_1"}"#)]
-#[case("toolResult", r#"{"callId":"call_1","result":"42 lines","success":true}"#)]
+#[case(
+    "toolCall",
+    r#"{"toolName":"ReadFile","providerFlatName":"ReadFile","callId":"call_1"}"#
+)]
+#[case("toolResult", r#"{"callId":"call_1","toolName":"ReadFile","providerFlatName":"ReadFile","result":"42 lines","success":true}"#)]
 #[case("commandExecution", r#"{"command":"make tea","workingDirectory":"/srv","source":"host","status":"backgrounded","aggregatedOutput":"ok\n","exitCode":-1,"durationMs":12,"callId":"call_2","sessionId":"term_1","truncated":false,"backgroundReason":"slow"}"#)]
 #[case("toolExecution", r#"{"callId":"call_1","toolName":"ReadFile","status":"failed","success":false,"durationMs":3,"errorMessage":"no such file"}"#)]
 #[case("pluginFunctionCall", r#"{"pluginId":"pots","namespace":"clay","functionName":"glaze","callId":"call_3","arguments":{"B":1,"a":2},"contentItems":[{"type":"text","text":"done"},{"type":"image","mediaType":"image/png","dataBase64":"AA=="}],"structuredResult":[1.0,2e3],"success":true}"#)]
-#[case("dynamicToolCall", r#"{"toolName":"set_timer","callId":"dyntool_9","success":false,"errorCode":"DynamicToolTimeout","errorMessage":"no answer"}"#)]
+#[case("dynamicToolCall", r#"{"toolName":"set_timer","providerFlatName":"set_timer","status":"failed","callId":"dyntool_9","success":false,"errorCode":"DynamicToolTimeout","errorMessage":"no answer"}"#)]
 #[case("approvalRequest", r#"{"approvalType":"remoteResource","operation":"post","target":"board/7","requestId":"00aa11bb22cc","scopeKey":"remoteResource:post:board/7","reason":"It wants to post."}"#)]
 #[case(
     "approvalResponse",
@@ -86,7 +89,10 @@ fn the_type_alone_says_what_an_item_is() {
 
 #[test]
 fn a_payload_that_does_not_fit_its_type_is_named() {
-    let text = on_the_wire("toolResult", r#"{"callId":"c","result":"r"}"#);
+    let text = on_the_wire(
+        "toolResult",
+        r#"{"callId":"c","toolName":"t","providerFlatName":"t","result":"r"}"#,
+    );
     let error = decode::lenient::<Item>(serde_json::from_str::<&RawValue>(&text).unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),

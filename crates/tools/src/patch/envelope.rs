@@ -14,7 +14,7 @@
 
 use super::{Action, FilePatch, Hunk, Mark};
 
-pub(super) const BEGIN: &str = "*** Begin Patch";
+pub(super) const FIRST: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const ADD: &str = "*** Add File:";
 const DELETE: &str = "*** Delete File:";
@@ -44,7 +44,7 @@ pub(super) fn read(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
             updated(path, rest)?
         } else {
             return Err(format!(
-                "{first:?} stands where \"{ADD}\", \"{DELETE}\" or \"{UPDATE}\" is expected"
+                "{first:?} is where \"{ADD}\", \"{DELETE}\" or \"{UPDATE}\" is expected"
             ));
         };
         files.push(file);
@@ -63,8 +63,8 @@ fn named(line: &str, head: &str) -> Result<Option<String>, String> {
 /// Returns how many of these lines belong to the current file.
 fn own(lines: &[&str]) -> usize {
     let heads = [ADD, DELETE, UPDATE];
-    let begins = |line: &&str| heads.iter().any(|head| line.trim_end().starts_with(head));
-    lines.iter().position(begins).unwrap_or(lines.len())
+    let is_head = |line: &&str| heads.iter().any(|head| line.trim_end().starts_with(head));
+    lines.iter().position(is_head).unwrap_or(lines.len())
 }
 
 fn added(path: String, lines: &[&str]) -> Result<(FilePatch, usize), String> {
@@ -77,7 +77,7 @@ fn added(path: String, lines: &[&str]) -> Result<(FilePatch, usize), String> {
                 content.push('\n');
             }
             None if line.trim().is_empty() => {}
-            None => return Err(format!("{line:?} in the new file {path} does not begin with +")),
+            None => return Err(format!("{line:?} in the new file {path} does not start with +")),
         }
     }
     let action = Action::Add(content);
@@ -116,14 +116,14 @@ fn updated(path: String, lines: &[&str]) -> Result<(FilePatch, usize), String> {
         }
         let (mark, text) = match line.chars().next() {
             // An empty line whose leading blank is missing.
-            None => (Mark::Keep, ""),
-            Some(' ') => (Mark::Keep, &line[1..]),
+            None => (Mark::Context, ""),
+            Some(' ') => (Mark::Context, &line[1..]),
             Some('-') => (Mark::Remove, &line[1..]),
             Some('+') => (Mark::Add, &line[1..]),
             Some(_) => {
                 return Err(format!(
-                    "{line:?} in the update of {path} begins with none of a blank, - and +; and every hunk after the \
-                     first begins with @@"
+                    "{line:?} in the update of {path} starts with none of a blank, - and +; and every hunk after the \
+                     first starts with @@"
                 ));
             }
         };
@@ -134,12 +134,12 @@ fn updated(path: String, lines: &[&str]) -> Result<(FilePatch, usize), String> {
     }
     for hunk in &mut hunks {
         // Blank lines between sections are ignored.
-        let is_blank = |line: &(Mark, String)| line.0 == Mark::Keep && line.1.is_empty();
+        let is_blank = |line: &(Mark, String)| line.0 == Mark::Context && line.1.is_empty();
         while !hunk.at_end && hunk.lines.last().is_some_and(is_blank) {
             hunk.lines.pop();
         }
     }
-    hunks.retain(|hunk| hunk.lines.iter().any(|(mark, _)| *mark != Mark::Keep));
+    hunks.retain(|hunk| hunk.lines.iter().any(|(mark, _)| *mark != Mark::Context));
     if hunks.is_empty() && to.is_none() {
         return Err(format!("the update of {path} changes nothing"));
     }

@@ -1,0 +1,315 @@
+//! Clients of today beside those of May and clients that declare nothing (07).
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::support::Server;
+
+/// What the desktop of today declares.
+fn desktop() -> Value {
+    json!({ "appBindingVersion": 1, "requestUserInputSupport": true, "approvalSupport": true, "mcpElicitation": true })
+}
+
+fn methods(messages: &[Value]) -> Vec<&str> {
+    let named = messages.iter().filter_map(|message| message["method"].as_str());
+    named.collect()
+}
+
+/// Waits until a Thread runs no Turn. Leaves notifications unread.
+async fn idle(client: &mut Client, id: &str) {
+    let params = json!({ "threadId": id });
+    while client.call("thread/read", params.clone()).await["thread"]["runtime"]["running"] != false {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Reads what comes before the answer to a harmless request.
+async fn rest(client: &mut Client) -> Vec<Value> {
+    let id = client.request("channel/list", json!({})).await;
+    let mut seen = Vec::new();
+    while let Some(message) = client.next().await {
+        if message["id"] == json!(id) {
+            break;
+        }
+        seen.push(message);
+    }
+    seen
+}
+
+#[tokio::test]
+async fn a_client_of_today_gets_the_new_name_directly_after_the_old_one() {
+    let server = Server::start().await;
+    let mut today = server.client_with(desktop()).await;
+    let mut may = server.client_with(json!({ "userInputSupport": true })).await;
+    let mut plain = server.client().await;
+    let id = today.start_thread().await;
+    for client in [&mut today, &mut may, &mut plain] {
+        client.call("thread/subscribe", json!({ "threadId": id })).await;
+    }
+    today.start_turn(&id, "say tea").await;
+    for client in [&mut today, &mut may, &mut plain] {
+        idle(client, &id).await;
+    }
+    today
+        .call("thread/mode/set", json!({ "threadId": id, "mode": "plan" }))
+        .await;
+    today.call("thread/archive", json!({ "threadId": id })).await;
+    today.call("thread/unarchive", json!({ "threadId": id })).await;
+    let seen = rest(&mut today).await;
+    let names = methods(&seen);
+    let pairs: Vec<_> = names
+        .windows(2)
+        .filter(|pair| pair[1] == "thread/status/changed")
+        .collect();
+    assert!(
+        pairs.iter().all(|pair| pair[0] == "thread/runtimeChanged"),
+        "{names:?}"
+    );
+    let named = |name: &str| seen.iter().find(|message| message["method"] == name).unwrap();
+    assert_eq!(
+        named("thread/updated")["params"]["thread"]["configuration"]["mode"],
+        "plan"
+    );
+    assert_eq!(named("thread/archived")["params"], json!({ "threadId": id }));
+    assert_eq!(named("thread/unarchived")["params"], json!({ "threadId": id }));
+    let place = |name: &str| names.iter().position(|known| *known == name).unwrap();
+    assert_eq!(names[place("thread/archived") - 1], "thread/statusChanged");
+    for client in [&mut may, &mut plain] {
+        let seen = rest(client).await;
+        let names = methods(&seen);
+        assert!(names.contains(&"thread/statusChanged"), "{names:?}");
+        for new in [
+            "thread/status/changed",
+            "thread/archived",
+            "thread/unarchived",
+            "thread/updated",
+        ] {
+            assert!(!names.contains(&new), "{names:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_runtime_snapshot_comes_under_both_names_with_the_same_content() {
+    let server = Server::start().await;
+    let mut today = server.client_with(desktop()).await;
+    let id = today.start_thread().await;
+    today.call("thread/subscribe", json!({ "threadId": id })).await;
+    today.start_turn(&id, "say tea").await;
+    let seen = today.until("turn/completed").await;
+    let old = seen
+        .iter()
+        .filter(|message| message["method"] == "thread/runtimeChanged");
+    let new = seen
+        .iter()
+        .filter(|message| message["method"] == "thread/status/changed");
+    let old: Vec<_> = old.map(|message| &message["params"]).collect();
+    let new: Vec<_> = new.map(|message| &message["params"]).collect();
+    assert!(!old.is_empty());
+    assert_eq!(old, new);
+}
+
+#[tokio::test]
+async fn the_members_that_libraries_of_today_require_are_there_for_everybody() {
+    let server = Server::start().await;
+    for capabilities in [desktop(), json!({})] {
+        let mut client = server.client_with(capabilities).await;
+        let identity = json!({ "channelName": "desk", "userId": "ada" });
+        let started = client.call("thread/start", json!({ "identity": identity })).await;
+        let thread = &started["thread"];
+        let path = &thread["workspacePath"];
+        assert!(
+            path.as_str().is_some_and(|path| path.starts_with('/')),
+            "{started}"
+        );
+        assert_eq!(thread["sessionId"], thread["id"]);
+        assert_eq!((&thread["cwd"], &thread["effectiveWorkspacePath"]), (path, path));
+        assert_eq!(thread["runtimeWorkspaceRoots"], json!([path]));
+        assert_eq!(thread["ephemeral"], json!(false));
+        assert_eq!(thread.as_object().unwrap()["worktree"], Value::Null);
+        assert_eq!(started["instructionSources"], json!([]));
+        let id = thread["id"].as_str().unwrap().to_owned();
+        client.start_turn(&id, "call kettle --on").await;
+        let ended = client.until("turn/completed").await;
+        let items = ended.last().unwrap()["params"]["turn"]["items"]
+            .as_array()
+            .unwrap();
+        let payload = |kind: &str| &items.iter().find(|item| item["type"] == kind).unwrap()["payload"];
+        let call = payload("toolCall");
+        assert_eq!(call["providerFlatName"], call["toolName"]);
+        assert_eq!(payload("toolResult")["toolName"], call["toolName"]);
+        assert_eq!(payload("toolResult")["providerFlatName"], call["toolName"]);
+        let shown = ended.iter().find(|message| {
+            message["method"] == "item/completed" && message["params"]["item"]["type"] == "toolResult"
+        });
+        assert_eq!(
+            shown.unwrap()["params"]["item"]["payload"]["toolName"],
+            call["toolName"]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_list_without_an_identity_or_of_the_workspace_shows_everyones_threads() {
+    let server = Server::start().await;
+    let mut client = server.client_with(desktop()).await;
+    for context in ["group:7", "group:8"] {
+        let identity = json!({ "channelName": "chat", "userId": "bo", "channelContext": context });
+        client.call("thread/start", json!({ "identity": identity })).await;
+    }
+    let other = json!({ "channelName": "desk", "userId": "ada" });
+    for params in [
+        json!({ "identity": {}, "scope": "workspace", "includeSubAgents": true, "limit": 20 }),
+        json!({ "identity": {} }),
+        json!({}),
+        json!({ "identity": other, "scope": "workspace" }),
+    ] {
+        let listed = client.call("thread/list", params.clone()).await;
+        assert_eq!(listed["data"].as_array().unwrap().len(), 2, "{params}");
+        assert_eq!(
+            (&listed["totalMatched"], &listed["nextCursor"]),
+            (&json!(2), &Value::Null)
+        );
+    }
+    let own = client
+        .call("thread/list", json!({ "identity": other, "scope": "identity" }))
+        .await;
+    assert_eq!(own["data"], json!([]));
+    let first = client.call("thread/list", json!({ "limit": 1 })).await;
+    assert!(
+        first["nextCursor"].is_string() && first["totalMatched"].is_null(),
+        "{first}"
+    );
+    let error = client.error("thread/list", json!({ "scope": "planet" })).await;
+    assert_eq!(error["code"], -32602);
+}
+
+/// Reads a list to its end; returns the entries and the sizes of the pages.
+async fn all(client: &mut Client, method: &str, mut params: Value, limit: usize) -> (Vec<Value>, Vec<usize>) {
+    let (mut data, mut sizes) = (Vec::new(), Vec::new());
+    params["limit"] = json!(limit);
+    loop {
+        let page = client.call(method, params.clone()).await;
+        let entries = page["data"].as_array().unwrap();
+        sizes.push(entries.len());
+        data.extend(entries.iter().cloned());
+        match page["nextCursor"].as_str() {
+            Some(next) => params["cursor"] = json!(next),
+            None => return (data, sizes),
+        }
+    }
+}
+
+#[tokio::test]
+async fn history_is_read_page_by_page_in_both_orders() {
+    let server = Server::start().await;
+    let mut client = server.client_with(desktop()).await;
+    let id = client.start_thread().await;
+    let mut turns = Vec::new();
+    for text in ["say tea", "call kettle --on", "say milk"] {
+        turns.push(client.start_turn(&id, text).await);
+        idle(&mut client, &id).await;
+    }
+    let of = |order: &str| json!({ "threadId": id, "cursor": null, "sortDirection": order });
+    let ids = |data: &[Value]| {
+        data.iter()
+            .map(|turn| turn["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (oldest_first, sizes) = all(&mut client, "thread/turns/list", of("ascending"), 2).await;
+    assert_eq!((ids(&oldest_first), sizes), (turns.clone(), vec![2, 1]));
+    assert!(oldest_first.iter().all(|turn| turn.get("items").is_none()));
+    let (newest_first, sizes) = all(&mut client, "thread/turns/list", of("descending"), 2).await;
+    turns.reverse();
+    assert_eq!((ids(&newest_first), sizes), (turns.clone(), vec![2, 1]));
+
+    let page = client
+        .call("thread/turns/list", json!({ "threadId": id, "limit": 1 }))
+        .await;
+    assert_eq!(ids(page["data"].as_array().unwrap()), turns[..1]);
+    let back = json!({ "threadId": id, "cursor": page["backwardsCursor"], "sortDirection": "ascending" });
+    let again = client.call("thread/turns/list", back).await;
+    assert_eq!(ids(again["data"].as_array().unwrap()), turns[..1]);
+    let wrong = json!({ "threadId": id, "cursor": page["nextCursor"], "sortDirection": "ascending" });
+    assert_eq!(client.error("thread/turns/list", wrong).await["code"], -32602);
+    for limit in [0, 101] {
+        let params = json!({ "threadId": id, "limit": limit });
+        assert_eq!(client.error("thread/turns/list", params).await["code"], -32602);
+    }
+
+    let (items, _) = all(&mut client, "thread/items/list", of("ascending"), 2).await;
+    let read = client
+        .call("thread/read", json!({ "threadId": id, "includeTurns": true }))
+        .await;
+    let whole: Vec<&Value> = read["thread"]["turns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|turn| turn["items"].as_array().unwrap())
+        .collect();
+    assert_eq!(
+        items.iter().map(|entry| &entry["item"]).collect::<Vec<_>>(),
+        whole
+    );
+    let (mut backwards, _) = all(&mut client, "thread/items/list", of("descending"), 3).await;
+    backwards.reverse();
+    assert_eq!(backwards, items);
+
+    let mut one = of("ascending");
+    one["turnId"] = json!(turns[1]);
+    let (own, _) = all(&mut client, "thread/items/list", one, 500).await;
+    assert!(!own.is_empty() && own.iter().all(|entry| entry["turnId"] == json!(turns[1])));
+    assert!(own.iter().all(|entry| entry["item"]["turnId"] == entry["turnId"]));
+    let unknown = json!({ "threadId": id, "turnId": "turn_900" });
+    assert_eq!(client.error("thread/items/list", unknown).await["code"], -32013);
+    let header = client.call("thread/read", json!({ "threadId": id })).await;
+    assert!(header["thread"].get("turns").is_none());
+}
+
+#[tokio::test]
+async fn a_history_goes_on_after_a_rollback_with_what_is_left() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    let mut turns = Vec::new();
+    for text in ["say 1", "say 2", "say 3", "say 4"] {
+        turns.push(client.start_turn(&id, text).await);
+        idle(&mut client, &id).await;
+    }
+    let page = json!({ "threadId": id, "limit": 1 });
+    let newest = client.call("thread/turns/list", page).await;
+    client
+        .call("thread/rollback", json!({ "threadId": id, "numTurns": 2 }))
+        .await;
+    let next = json!({ "threadId": id, "cursor": newest["nextCursor"] });
+    let left = client.call("thread/turns/list", next).await;
+    let ids: Vec<_> = left["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| turn["id"].clone())
+        .collect();
+    assert_eq!(ids, [json!(turns[1]), json!(turns[0])]);
+    assert!(left["nextCursor"].is_null());
+}
+
+#[tokio::test]
+async fn errors_say_their_kind_as_a_word() {
+    let server = Server::start().await;
+    let mut client = server.client_with(desktop()).await;
+    let error = client
+        .error("thread/read", json!({ "threadId": "nowhere" }))
+        .await;
+    let data = &error["data"];
+    assert_eq!(
+        (&error["code"], &data["code"]),
+        (&json!(-32010), &json!("ThreadNotFound"))
+    );
+    assert_eq!(data["messageKey"], "errors.threadNotFound");
+    assert_eq!(data["params"], json!({ "threadId": "nowhere" }));
+    let error = client.error("dreams/list", json!({})).await;
+    assert_eq!(
+        (&error["data"]["code"], &error["data"]["params"]["method"]),
+        (&json!("MethodNotFound"), &json!("dreams/list"))
+    );
+}
