@@ -5,6 +5,7 @@
 //! reached directory, wherever its path leads by now. Knows nothing of workspaces and permissions of calls. Blocking;
 //! one open file for each value.
 
+use std::borrow::Borrow;
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _};
@@ -55,11 +56,7 @@ pub(crate) struct Directory(OwnedFd);
 
 /// Reads the state of an absolute path, of a file up to `max_bytes`. Blocking.
 pub fn find(path: &Path, max_bytes: u64) -> FileState {
-    match Directory::parent_of(path) {
-        Ok((directory, name)) => directory.find(name, max_bytes),
-        Err(error) if is_missing(&error) => FileState::Nothing,
-        Err(_) => FileState::Other,
-    }
+    state(Directory::parent_of(path), max_bytes)
 }
 
 /// Opens the ordinary file at an absolute path without links for reading.
@@ -71,7 +68,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     opened.map_err(as_moved)
 }
 
-/// Opens many files, one after the other, as [`open_file`] does.
+/// Opens or reads many files, one after the other, as [`open_file`] and [`find`] do.
 ///
 /// The directory of the last file stays open, so the files of one directory cost one walk from the root.
 #[derive(Debug, Default)]
@@ -83,13 +80,33 @@ impl Opener {
     /// # Errors
     /// As [`open_file`].
     pub fn open(&mut self, path: &Path) -> io::Result<File> {
+        let opened = self.parent_of(path);
+        opened
+            .and_then(|(directory, name)| directory.open_file(name))
+            .map_err(as_moved)
+    }
+
+    /// Reads the state of an absolute path, of a file up to `max_bytes`.
+    pub fn find(&mut self, path: &Path, max_bytes: u64) -> FileState {
+        state(self.parent_of(path), max_bytes)
+    }
+
+    fn parent_of<'a>(&mut self, path: &'a Path) -> io::Result<(&Directory, &'a OsStr)> {
         let (parent, name) = parts(path)?;
         let directory = match self.0.take().filter(|(last, _)| last == parent) {
             Some(last) => last,
-            None => (parent.to_owned(), Directory::open(parent).map_err(as_moved)?),
+            None => (parent.to_owned(), Directory::open(parent)?),
         };
         let (_, directory) = self.0.insert(directory);
-        directory.open_file(name).map_err(as_moved)
+        Ok((directory, name))
+    }
+}
+
+fn state(parent: io::Result<(impl Borrow<Directory>, &OsStr)>, max_bytes: u64) -> FileState {
+    match parent {
+        Ok((directory, name)) => directory.borrow().find(name, max_bytes),
+        Err(error) if is_missing(&error) => FileState::Nothing,
+        Err(_) => FileState::Other,
     }
 }
 

@@ -105,6 +105,11 @@ impl Ignores {
 impl IgnoreState {
     /// Makes a directory in the base the last level.
     fn go_to(&mut self, directory: &Path, rules: IgnoreRules) {
+        // Most entries are in the directory of the last one, and comparing names part by part takes longer.
+        let last = self.levels.last();
+        if last.is_some_and(|last| last.directory.as_os_str() == directory.as_os_str()) {
+            return;
+        }
         while self.levels.len() > self.fixed
             && let Some(left) = self
                 .levels

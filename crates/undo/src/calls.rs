@@ -45,8 +45,11 @@ enum What {
 }
 
 impl FileUndo {
-    /// Takes the first snapshot of a workspace in the background.
+    /// Takes the first snapshot of a workspace in the background, unless the last one is in memory.
     pub(crate) fn start_first_snapshot(&self, root: &Path) {
+        if self.0.has_snapshot(root) {
+            return;
+        }
         let (repository, root) = (self.0.clone(), root.to_owned());
         self.0.tasks.spawn(async move {
             if let Err(error) = repository.snapshot(&root).await {

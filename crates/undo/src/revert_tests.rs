@@ -610,6 +610,20 @@ async fn the_next_server_copies_only_what_has_changed_since() {
 }
 
 #[tokio::test]
+async fn only_the_first_turn_takes_a_snapshot_ahead_of_its_commands() {
+    let bench = Bench::open().await;
+    bench.write("a", "1");
+    let tasks = || bench.undo.0.tasks.len();
+    let idle = tasks();
+    bench.undo.prepare(&bench.root);
+    assert_eq!(tasks(), idle + 1);
+    bench.command(1).await.end().await;
+    assert_eq!(tasks(), idle);
+    bench.undo.prepare(&bench.root);
+    assert_eq!(tasks(), idle);
+}
+
+#[tokio::test]
 async fn turns_are_removed_whole_the_oldest_first() {
     let bench = Bench::open().await;
     for turn in [1, 2] {

@@ -354,7 +354,7 @@ impl ScanRoot {
     pub(crate) fn leaves_out(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default();
         let server = name.eq_ignore_ascii_case(".craft") && path.parent() == Some(&self.root);
-        server || name.eq_ignore_ascii_case(".git") || path == self.own
+        server || name.eq_ignore_ascii_case(".git") || path.as_os_str() == self.own.as_os_str()
     }
 }
 

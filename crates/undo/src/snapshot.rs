@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use bobbin_files::{FileState, MAX_FILE_BYTES, find};
+use bobbin_files::{FileState, MAX_FILE_BYTES, Opener};
 
 use crate::calls::mode_of;
 use crate::contents::Difference;
@@ -111,6 +111,14 @@ impl Repository {
         });
         let broken = || GitError::Pipe(std::io::ErrorKind::Other.into()).into();
         task.await.unwrap_or_else(|_| Err(broken()))
+    }
+
+    /// Returns whether the last snapshot of a workspace is in memory, or one is being taken.
+    pub(crate) fn has_snapshot(&self, root: &Path) -> bool {
+        let workspace = self.workspace(root);
+        workspace
+            .try_lock()
+            .map_or(true, |workspace| workspace.last.is_some())
     }
 
     fn workspace(&self, root: &Path) -> Arc<tokio::sync::Mutex<Workspace>> {
@@ -335,7 +343,7 @@ impl<'a> Objects<'a> {
     ) -> io::Result<Vec<Option<StoredFile>>> {
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut stored = Vec::new();
+            let (mut stored, mut opener) = (Vec::new(), Opener::default());
             loop {
                 let part = next.fetch_add(1, Ordering::Relaxed);
                 let Some(files) = files.chunks(PART).nth(part) else {
@@ -345,7 +353,7 @@ impl<'a> Objects<'a> {
                     if !goes_on() {
                         return Err(io::Error::from(io::ErrorKind::TimedOut));
                     }
-                    stored.push((at, self.store_file(&root.join(path))?));
+                    stored.push((at, self.store_file(&mut opener, &root.join(path))?));
                 }
             }
         };
@@ -362,8 +370,8 @@ impl<'a> Objects<'a> {
         Ok(all)
     }
 
-    fn store_file(&self, path: &Path) -> io::Result<Option<StoredFile>> {
-        let (mode, content) = match find(path, MAX_FILE_BYTES) {
+    fn store_file(&self, opener: &mut Opener, path: &Path) -> io::Result<Option<StoredFile>> {
+        let (mode, content) = match opener.find(path, MAX_FILE_BYTES) {
             FileState::File(mode, content) => (mode_of(mode), content),
             FileState::Link(target) => (FileMode::Link, target),
             FileState::Nothing | FileState::Unread(_) | FileState::Other => return Ok(None),
