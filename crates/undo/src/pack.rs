@@ -30,6 +30,8 @@ pub(crate) struct Pack {
     half: PathBuf,
     /// The objects that a thread writes or has written.
     claimed: Mutex<HashSet<Digest>>,
+    /// Encoders that no thread uses at the moment: the memory of a new one costs more than a small object.
+    encoders: Mutex<Vec<ZlibEncoder<Vec<u8>>>>,
     content: Mutex<Content>,
 }
 
@@ -58,6 +60,7 @@ impl Pack {
             repository: repository.to_owned(),
             half,
             claimed: Mutex::default(),
+            encoders: Mutex::default(),
             content: Mutex::new(Content {
                 file: BufWriter::with_capacity(1 << 20, file),
                 end: HEAD_BYTES,
@@ -77,9 +80,12 @@ impl Pack {
         if !self.claimed.lock().insert(digest) {
             return Ok(digest);
         }
-        let mut packed = ZlibEncoder::new(object_head(kind, content.len()), Compression::fast());
-        packed.write_all(content)?;
-        let packed = packed.finish()?;
+        let encoder = self.encoders.lock().pop();
+        let mut encoder = encoder.unwrap_or_else(|| ZlibEncoder::new(Vec::new(), Compression::fast()));
+        *encoder.get_mut() = object_head(kind, content.len());
+        encoder.write_all(content)?;
+        let packed = encoder.reset(Vec::new())?;
+        self.encoders.lock().push(encoder);
         let mut sum = Crc::new();
         sum.update(&packed);
         let mut content = self.content.lock();
