@@ -104,6 +104,7 @@ impl Bench {
     /// Starts a Turn whose client answers questions and sees everything.
     pub(crate) async fn start(&self, text: &str) {
         let request = StartTurn {
+            client_message_id: None,
             trigger: None,
             input: vec![InputPart::Text { text: text.into() }],
             sender: None,

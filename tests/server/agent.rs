@@ -37,6 +37,20 @@ async fn follow(client: &mut Client, most: usize) -> bool {
     false
 }
 
+/// Runs a Turn and waits until another can start.
+async fn whole_turn(client: &mut Client, thread: &str, text: &str) {
+    client.start_turn(thread, text).await;
+    client.wait_for("turn/completed").await;
+    idle(client).await;
+}
+
+async fn idle(client: &mut Client) {
+    let is_idle = |message: &Value| {
+        message["method"] == "thread/runtimeChanged" && message["params"]["runtime"]["running"] == false
+    };
+    client.find("the end of the Turn", is_idle).await;
+}
+
 async fn last_turn(client: &mut Client, thread: &str) -> Value {
     let read = client
         .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
@@ -202,6 +216,63 @@ async fn a_limit_of_the_configuration_ends_a_turn_with_its_words() {
     );
     let items = failed["params"]["turn"]["items"].as_array().unwrap();
     assert_eq!(items.last().unwrap()["payload"]["code"], "limit_tokens");
+    server.kill().await;
+    drop(client.finish().await);
+}
+
+#[tokio::test]
+async fn a_compaction_is_asked_for_and_stopped() {
+    let long = "tea ".repeat(9_000);
+    let said = |parts: &[Part]| Reply::of(parts.iter().cloned());
+    let script = Script {
+        replies: vec![
+            said(&[Part::Text("Hello.".into())]),
+            said(&[Part::Text(long.clone())]),
+            said(&[Part::Text("They spoke of tea.".into())]),
+            said(&[Part::Text(long)]),
+            said(&[Part::Stall]),
+        ],
+        counts: true,
+        ..Script::default()
+    };
+    let provider = ModelServer::start(script).await.unwrap();
+    let workspace = Workspace::new();
+    configure(&workspace, &provider, &json!({}));
+    let server = workspace.web_socket();
+    let mut client = server.client("cl").await;
+    let thread = client.start_thread().await;
+    let here = json!({ "threadId": thread });
+    whole_turn(&mut client, &thread, "Hello.").await;
+    // Nothing is compacted yet, so nothing can be stopped.
+    client.call("thread/maintenance/interrupt", here.clone()).await;
+    let short = client.call("thread/compact/start", here.clone()).await;
+    idle(&mut client).await;
+    assert_eq!(short["outcome"], "skipped");
+    assert!(short["message"].is_string(), "{short}");
+    whole_turn(&mut client, &thread, "Tell me of tea.").await;
+    let done = client.call("thread/compact/start", here.clone()).await;
+    idle(&mut client).await;
+    assert_eq!(done["outcome"], "partial", "{done}");
+    assert!(done["contextUsage"]["tokens"].as_u64().unwrap() < 9_000, "{done}");
+    let notice = last_turn(&mut client, &thread).await["items"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()["payload"]
+        .clone();
+    assert_eq!(
+        (&notice["kind"], &notice["trigger"]),
+        (&json!("compacted"), &json!("manual"))
+    );
+    whole_turn(&mut client, &thread, "Again.").await;
+    let asked = provider.asked_count();
+    let compaction = client.request("thread/compact/start", here.clone()).await;
+    provider.until_asked(asked + 1).await;
+    let busy = client.error("thread/compact/start", here.clone()).await;
+    assert_eq!(busy["code"], -32012);
+    client.call("thread/maintenance/interrupt", here).await;
+    let stopped = client.answer(compaction).await;
+    assert_eq!(stopped["result"]["outcome"], "cancelled", "{stopped}");
     server.kill().await;
     drop(client.finish().await);
 }

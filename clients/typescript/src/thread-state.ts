@@ -212,7 +212,8 @@ export class ThreadState {
     this.#thread({ runtime });
     const last = this.#drafts.at(-1);
     if (!last || last.turn.completedAt) return;
-    change(last, { status: runtime.waitingOnApproval ? "waitingApproval" : "running" });
+    const waiting = runtime.waitingOnInput ? "waitingInput" : "running";
+    change(last, { status: runtime.waitingOnApproval ? "waitingApproval" : waiting });
   }
 
   #thread(change: Partial<Thread>): void {

@@ -161,6 +161,7 @@ fn of_job(trigger: &Trigger) -> InputPart {
 }
 
 /// Returns the messages of a Turn's Items, each with its place.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of Item")]
 pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Placed> {
     let mut steps = Vec::new();
     let mut reply = Reply::default();
@@ -255,6 +256,9 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
             | ItemBody::ToolExecution { .. }
             | ItemBody::ApprovalRequest { .. }
             | ItemBody::ApprovalResponse { .. }
+            | ItemBody::Forked { .. }
+            | ItemBody::UserInputRequest(_)
+            | ItemBody::UserInputResponse { .. }
             | ItemBody::Compaction(_)
             | ItemBody::Error { .. } => {}
         }

@@ -31,6 +31,7 @@ fn user(text: &str) -> ItemBody {
             text: text.to_owned(),
         }],
         delivery: DeliveryMode::Normal,
+        client_message_id: None,
         sender: None,
         trigger: None,
         channel_name: None,

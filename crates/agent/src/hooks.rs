@@ -122,6 +122,7 @@ impl TurnRun {
                 text: part.display().into_owned(),
                 native: vec![part],
                 delivery: DeliveryMode::Guidance,
+                client_message_id: None,
                 sender: None,
                 trigger: None,
                 channel_name: None,

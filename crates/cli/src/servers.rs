@@ -132,16 +132,16 @@ async fn counts(workspace: &Workspace) -> Option<Counts> {
         params["limit"] = MAX_THREADS.into();
         let listed = call(peer, "thread/list", &params).await?;
         let threads = listed["data"].as_array().cloned().unwrap_or_default();
-        let count = |member: &str| {
-            let is_so = |thread: &&Value| thread["runtime"][member] == true;
+        let count = |members: &[&str]| {
+            let is_so = |thread: &&Value| members.iter().any(|member| thread["runtime"][member] == true);
             threads.iter().filter(is_so).count() as u64
         };
         let clients = stats["connections"].as_u64().unwrap_or_default();
         anyhow::Ok(Counts {
             // This question is one of them.
             clients: clients.saturating_sub(1),
-            running: count("running"),
-            waiting: count("waitingOnApproval"),
+            running: count(&["running"]),
+            waiting: count(&["waitingOnApproval", "waitingOnInput"]),
         })
     });
     match counts.await {

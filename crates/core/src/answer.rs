@@ -46,7 +46,7 @@ pub struct Resumed {
 
 /// A queue that has just changed.
 #[derive(Debug, Clone)]
-pub struct Unqueued {
+pub struct QueueChanged {
     /// Seq of the change.
     pub seq: Seq,
     /// The whole queue.

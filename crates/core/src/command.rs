@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bobbin_model::state::{StartTurn, StatusChange};
+use bobbin_model::state::{QueueChange, StartTurn, StatusChange};
 use bobbin_model::{
     DynamicTool, EdgeStatus, GivenMessage, Mode, QueuedInputId, Sender, ThreadConfig, ThreadId, TokenUsage,
     TurnId,
@@ -15,7 +15,7 @@ use bobbin_agent_api::Once;
 
 use crate::CoreError;
 use crate::answer::{
-    Edged, Enqueued, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered, Unqueued,
+    Edged, Enqueued, QueueChanged, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered,
 };
 use crate::engine::Answer;
 use bobbin_agent_api::undo::ChangedSince;
@@ -122,21 +122,19 @@ pub enum Command {
         /// The command.
         command: Box<Command>,
     },
-    /// Remove an input from the queue.
-    Unqueue {
-        /// The entry.
-        id: QueuedInputId,
+    /// Change the queue.
+    ChangeQueue {
+        /// The change.
+        change: QueueChange,
         /// Takes the answer.
-        reply: Reply<Unqueued>,
+        reply: Reply<QueueChanged>,
     },
-    /// Give a queued input to the running Turn.
+    /// Give an input to the running Turn.
     Steer {
-        /// The entry.
-        id: QueuedInputId,
+        /// The input.
+        what: Guidance,
         /// The Turn that must run.
         expected: String,
-        /// The sender, in place of the one who queued it.
-        sender: Option<Sender>,
         /// Takes the answer.
         reply: Reply<Steered>,
     },
@@ -256,9 +254,23 @@ impl Command {
             Self::StartTurn { reply, .. } | Self::StartTurnAfter { reply, .. } => reply(Err(error)),
             Self::Once { command, .. } | Self::WithParent(command) => command.refuse(error),
             Self::Enqueue { reply, .. } | Self::EnqueueNext { reply, .. } => reply(Err(error)),
-            Self::Unqueue { reply, .. } => reply(Err(error)),
+            Self::ChangeQueue { reply, .. } => reply(Err(error)),
         }
     }
+}
+
+/// An input for the running Turn.
+#[derive(Debug, Clone)]
+pub enum Guidance {
+    /// An entry of the queue.
+    Queued {
+        /// The entry.
+        id: QueuedInputId,
+        /// The sender, in place of the one who queued it.
+        sender: Option<Sender>,
+    },
+    /// A new input. If the Turn ends first, it waits in the queue.
+    New(Box<StartTurn>),
 }
 
 /// The newest Turns of a Thread.

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use bobbin_model::{
     ApprovalId, ApprovalPolicy, CallPreview, Compaction, ContextUsage, ContextWindow, Decision, DynamicTool,
-    Inquiry, Item, ItemBody, ItemId, LiveTurn, Plan, PlanChange, Question, QuestionAnswer, SubAgentProgress,
-    ThreadHeader, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
+    Inquiry, Item, ItemBody, ItemId, LiveTurn, Mode, Plan, PlanChange, Question, QuestionAnswer,
+    SubAgentProgress, ThreadConfig, ThreadHeader, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
+    UserInputRequest,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -266,21 +267,45 @@ impl TurnContext {
         self.environment.approvals != ApprovalPolicy::Interrupt && self.shared.asked() > 0
     }
 
-    /// Asks users a model's question, once its call is on disk; clients that subscribe meanwhile get it too. Returns the
-    /// first answer, or `None` if none comes in time. Only the result of the call is recorded, later.
+    /// Asks users a model's question, once it is on disk; clients that subscribe meanwhile get it too. Returns the first
+    /// answer, or `None` if none comes in time, and records it.
     ///
     /// # Errors
     /// [`TurnGone`].
     pub async fn inquire(&self, call_id: &str, inquiry: Inquiry) -> Result<Option<QuestionAnswer>, TurnGone> {
-        self.commit().await?;
-        let question = Question {
-            id: self.threads.ids.approval(),
-            thread: self.thread().clone(),
-            turn: self.turn(),
+        let mode = self.header.config.as_ref().map(ThreadConfig::mode);
+        let request = UserInputRequest {
+            request_id: self.threads.ids.approval(),
             call_id: call_id.to_owned(),
+            blocking: mode == Some(Mode::Plan),
             inquiry,
         };
-        Ok(self.threads.inquire(question).await)
+        let (reply, items) = oneshot::channel();
+        self.request(TurnRequest::Inquire { request, reply }).await?;
+        let item = items.await.map_err(|_| TurnGone)?.pop().ok_or(TurnGone)?;
+        let ItemBody::UserInputRequest(request) = item.body else {
+            return Err(TurnGone);
+        };
+        let question = Question {
+            id: request.request_id.clone(),
+            thread: self.thread().clone(),
+            turn: self.turn(),
+            item: item.id,
+            call_id: request.call_id,
+            blocking: request.blocking,
+            inquiry: request.inquiry,
+        };
+        let answer = self.threads.inquire(question).await;
+        let text = match &answer {
+            Some(QuestionAnswer::Text(text)) => Some(text.clone()),
+            Some(QuestionAnswer::None) | None => None,
+        };
+        self.add(ItemBody::UserInputResponse {
+            request_id: request.request_id,
+            answer: text,
+        })
+        .await?;
+        Ok(answer)
     }
 
     /// Replaces the Thread's plan.

@@ -1,15 +1,19 @@
 //! Starts a Thread with a copy of another Thread's conversation.
 //!
-//! The copy consists of the ended Turns as they are read from the store, with the same numbers, Items and tokens. It has no
-//! rolled-back Turns and no link to the original. One transaction stores all of it with the new Thread. A conversation of
-//! more than [`MAX_TURNS`] Turns or [`MAX_BYTES`] is refused, not cut.
+//! The copy consists of the Turns as they are read from the store, with the same numbers, Items and tokens; a running Turn
+//! is copied as cancelled. It has no rolled-back Turns. One transaction stores all of it with the new Thread. A conversation
+//! of more than [`MAX_TURNS`] Turns or [`MAX_BYTES`] is refused, not cut.
 
 use std::sync::Arc;
 
 use bobbin_model::state::NewThread;
-use bobbin_model::{Event, Outcome, Refusal, Turn, TurnFeatures, TurnId, TurnStatus, UnixMillis};
+use bobbin_model::{
+    DynamicTool, Event, Item, ItemBody, ItemId, Outcome, Refusal, ThreadState, Turn, TurnFeatures, TurnId,
+    TurnStatus, UnixMillis,
+};
 
 use crate::owner::weight_of_turn;
+use crate::threads::starting::declared;
 use crate::{CoreError, Snapshot, ThreadHandle, Threads};
 
 /// Most Turns of a copy (a guess: more than a user has in one conversation).
@@ -19,41 +23,100 @@ const MAX_BYTES: usize = 16 << 20;
 /// Turns read at once.
 const PAGE: u32 = 50;
 
+/// The label of a copy that names the original Thread.
+pub const FORKED_FROM: &str = "dotcraft.forkedFromId";
+
+/// The end of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForkPoint {
+    /// After the newest Turn.
+    End,
+    /// After a Turn that has ended.
+    Ended(TurnId),
+    /// Before or after a Turn, or an Item in it.
+    At {
+        /// The Turn.
+        turn: TurnId,
+        /// The Item; `None` for the whole Turn.
+        item: Option<ItemId>,
+        /// Whether the copy ends before it.
+        before: bool,
+    },
+}
+
 impl Threads {
-    /// Starts a Thread with a copy of another's Turns, up to and including an ended one.
+    /// Starts a Thread with a copy of another's Turns and with tools that its client declares.
     ///
     /// # Errors
-    /// [`Refusal::TurnNotFound`], [`Refusal::TurnInProgress`], [`Refusal::NotNow`] if the conversation is too long, and as
-    /// [`Threads::start_thread`].
+    /// [`Refusal::TurnNotFound`], [`Refusal::TurnInProgress`] for [`ForkPoint::Ended`], [`Refusal::Invalid`] for an Item
+    /// that the Turn does not have, [`Refusal::NotNow`] if the conversation is too long, and as [`Threads::start_thread`].
     pub async fn fork_thread(
         self: &Arc<Self>,
         from: &ThreadHandle,
-        last: TurnId,
+        point: ForkPoint,
         request: NewThread,
+        tools: Arc<[DynamicTool]>,
     ) -> Result<Snapshot, CoreError> {
         let state = self.snapshot(from).await?.state;
-        if state.live_turn() == Some(last) {
-            let (thread, turn) = (from.id().clone(), last);
+        if let ForkPoint::Ended(turn) = point
+            && state.live_turn() == Some(turn)
+        {
+            let thread = from.id().clone();
             return Err(Refusal::TurnInProgress { thread, turn }.into());
         }
-        let turns = self.turns_up_to(from, last).await?;
+        let now = self.clock().now();
+        let last = match point {
+            ForkPoint::End => state.last_turn,
+            ForkPoint::Ended(turn) | ForkPoint::At { turn, .. } => turn,
+        };
+        let next = TurnId(state.last_turn.0.saturating_add(1));
+        let before = state
+            .live_turn()
+            .unwrap_or(next)
+            .min(TurnId(last.0.saturating_add(1)));
+        let mut turns = self.all_turns_before(from, before).await?;
+        turns.extend(cancelled(&state, now).filter(|turn| turn.id <= last));
+        let end = turns.last().map(|turn| turn.id);
+        if point != ForkPoint::End && end != Some(last) {
+            return Err(Refusal::TurnNotFound(last.to_string()).into());
+        }
+        if let ForkPoint::At { item, before, .. } = point {
+            cut(&mut turns, item, before)?;
+        }
         // The usage of the window is known only for the newest Turn.
-        let context = if state.live.is_none() && state.last_turn == last {
+        let newest = turns.last().map(|turn| turn.id);
+        let context = if state.live.is_none() && Some(state.last_turn) == newest {
             state.context.tokens
         } else {
             0
         };
-        let now = self.clock().now();
-        let copy = turns
-            .into_iter()
-            .flat_map(|turn| events(turn, last, context, now));
-        self.start_with(request, copy.collect()).await
+        if let Some(turn) = turns.last_mut() {
+            let id = ItemId(turn.items.last().map_or(1, |item| item.id.0 + 1));
+            let source = from.id().clone();
+            turn.items.push(Item::whole(id, now, ItemBody::Forked { source }));
+        }
+        let label = Event::ThreadLabelled {
+            name: FORKED_FROM.to_owned(),
+            value: Some(from.id().to_string()),
+        };
+        let mut past = vec![(label, now)];
+        past.extend(declared(tools, now));
+        let copy = |turn: Turn| {
+            let is_last = Some(turn.id) == newest;
+            events(turn, is_last.then_some((context, now)))
+        };
+        past.extend(turns.into_iter().flat_map(copy));
+        self.start_with(request, past).await
     }
 
-    async fn turns_up_to(&self, from: &ThreadHandle, last: TurnId) -> Result<Vec<Turn>, CoreError> {
+    /// Returns the Turns before one, oldest first.
+    async fn all_turns_before(
+        &self,
+        from: &ThreadHandle,
+        mut before: TurnId,
+    ) -> Result<Vec<Turn>, CoreError> {
         // Newest first here, and reversed at the end.
         let (mut turns, mut bytes) = (Vec::new(), 0);
-        let mut before = TurnId(last.0.saturating_add(1));
         loop {
             let page = self.turns_before(from.id(), before, PAGE).await?;
             let full = page.len() == PAGE as usize;
@@ -75,16 +138,45 @@ impl Threads {
             }
             before = oldest;
         }
-        if turns.first().is_none_or(|turn| turn.id != last) {
-            return Err(Refusal::TurnNotFound(last.to_string()).into());
-        }
         turns.reverse();
         Ok(turns)
     }
 }
 
-/// Returns the events of an ended Turn, with their times.
-fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event, UnixMillis)> {
+/// Returns the running Turn as if it were stopped now.
+fn cancelled(state: &ThreadState, now: UnixMillis) -> Option<Turn> {
+    let mut state = state.clone();
+    let reason = String::new();
+    let ended = state.decide_end_turn(Outcome::Cancelled { reason }, now);
+    ended.iter().find_map(|event| state.apply(event, now))
+}
+
+/// Cuts the last Turn, and leaves it out if nothing of it is left.
+fn cut(turns: &mut Vec<Turn>, item: Option<ItemId>, before: bool) -> Result<(), Refusal> {
+    let Some(turn) = turns.last_mut() else {
+        return Ok(());
+    };
+    let count = turn.items.len();
+    let left = match item {
+        None if before => 0,
+        None => count,
+        Some(id) => {
+            let at = turn.items.iter().position(|item| item.id == id);
+            let at = at.ok_or_else(|| Refusal::Invalid(format!("{} has no item {id}.", turn.id)))?;
+            if before { at } else { at + 1 }
+        }
+    };
+    turn.items.truncate(left);
+    if left == 0 {
+        turns.pop();
+    } else if left < count {
+        turn.status = TurnStatus::Cancelled;
+    }
+    Ok(())
+}
+
+/// Returns the events of a Turn, with their times. `last` has the window's tokens and the present, for the last Turn.
+fn events(turn: Turn, last: Option<(u64, UnixMillis)>) -> Vec<(Event, UnixMillis)> {
     let (id, started_at) = (turn.id, turn.started_at);
     let mut events = Vec::with_capacity(turn.items.len() + 3);
     let mut items = turn.items.into_iter();
@@ -111,7 +203,7 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
         let usage = Event::UsageAdded {
             turn: id,
             usage: turn.usage,
-            context_tokens: if id == last { context } else { 0 },
+            context_tokens: last.map_or(0, |(context, _)| context),
             context_window: None,
             // Copying costs nothing.
             cost_micros: 0,
@@ -126,7 +218,10 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
         TurnStatus::Cancelled => Outcome::Cancelled {
             reason: String::new(),
         },
-        TurnStatus::Completed | TurnStatus::Running | TurnStatus::WaitingApproval => Outcome::Completed,
+        TurnStatus::Completed
+        | TurnStatus::Running
+        | TurnStatus::WaitingApproval
+        | TurnStatus::WaitingInput => Outcome::Completed,
     };
     let completed_at = turn.completed_at.unwrap_or(started_at);
     let ended = Event::TurnEnded {
@@ -137,7 +232,7 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
         plan_pending: false,
     };
     // The copy counts as the latest activity.
-    events.push((ended, if id == last { now } else { completed_at }));
+    events.push((ended, last.map_or(completed_at, |(_, now)| now)));
     events
 }
 

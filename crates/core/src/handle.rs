@@ -160,11 +160,6 @@ impl ThreadHandle {
         self.shared.approvers()
     }
 
-    /// Returns the number of clients that get its model's questions.
-    pub(crate) fn asked(&self) -> usize {
-        self.shared.asked()
-    }
-
     /// Returns its log.
     pub fn log(&self) -> &Arc<Log<Arc<Frame>>> {
         &self.log

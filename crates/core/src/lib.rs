@@ -19,7 +19,9 @@ mod replay;
 mod settings;
 mod threads;
 
-pub use answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered, Unqueued};
+pub use answer::{
+    Edged, Enqueued, QueueChanged, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered,
+};
 pub use bobbin_eventlog::{
     Broadcast, ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, Limits, Log, Part, Read, SubagentQuestion,
     View, Waker, WireMessage, join,
@@ -28,9 +30,9 @@ pub use bobbin_store::{
     Closed, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,
 };
 pub use broadcasts::Broadcasts;
-pub use command::{Command, Newest, Reply, Retitle};
+pub use command::{Command, Guidance, Newest, Reply, Retitle};
 pub use error::CoreError;
-pub use fork::fork_title;
+pub use fork::{FORKED_FROM, ForkPoint, fork_title};
 pub use handle::{Ended, ThreadHandle};
 pub use ids::{Ids, RandomIds};
 pub use owner::weight_of_item;

@@ -1,7 +1,7 @@
 //! Open questions of models to users, sent through the workspace's log. The first answer counts.
 //!
-//! In memory only, one for each waiting call. A call is recorded and asks again after a restart. Bounded by the running
-//! calls.
+//! In memory, one for each waiting call. Their Items are recorded, and their calls ask again after a restart. Bounded by the
+//! running calls.
 
 use std::sync::Arc;
 
@@ -22,8 +22,6 @@ pub(crate) struct Questions {
 struct Open {
     question: Arc<Question>,
     answer: oneshot::Sender<QuestionAnswer>,
-    /// Number of clients that got the question and cannot answer.
-    passed: usize,
 }
 
 /// A question that stays open while this value lives.
@@ -58,7 +56,6 @@ impl Threads {
         self.questions.open.lock().push(Open {
             question: question.clone(),
             answer,
-            passed: 0,
         });
         let _asking = Asking {
             threads: self,
@@ -89,20 +86,6 @@ impl Threads {
         if let Some(at) = open.iter().position(|open| open.question.id == *id) {
             // The call may have ended.
             drop(open.swap_remove(at).answer.send(answer));
-        }
-    }
-
-    /// Records that a client cannot answer. If no client that got the question can answer, the question is settled without an
-    /// answer, so that the model does not wait for nothing.
-    pub fn pass_question(&self, id: &ApprovalId) {
-        let mut open = self.questions.open.lock();
-        let Some(at) = open.iter().position(|open| open.question.id == *id) else {
-            return;
-        };
-        open[at].passed += 1;
-        if open[at].passed >= self.asked_of(&open[at].question.thread) {
-            // The call may have ended.
-            drop(open.swap_remove(at).answer.send(QuestionAnswer::None));
         }
     }
 }

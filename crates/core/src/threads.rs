@@ -6,7 +6,7 @@
 mod live;
 mod policy;
 mod reading;
-mod starting;
+pub(crate) mod starting;
 mod tree;
 
 use std::collections::{HashMap, HashSet};

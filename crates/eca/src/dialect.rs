@@ -10,11 +10,11 @@ use bobbin_agent_api::tool_server::ToolServerNews;
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::{MAX_READERS, NoticeKind};
 use bobbin_model::{
-    Approval, ApprovalPolicy, ClientKeys, Decision, Effort, Event, Mode, Question, ServerState,
-    TerminalChange, ThreadId, ToolServer, TurnFeatures,
+    Approval, ApprovalPolicy, ClientKeys, Decision, Effort, Event, Mode, Question, QuestionAnswer,
+    ServerState, TerminalChange, ThreadId, ToolServer, TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
-use bobbin_session::{Dialect, LogSource, QuestionReply};
+use bobbin_session::{Dialect, LogSource};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -239,13 +239,15 @@ impl Dialect for Eca {
         self.asks_questions
     }
 
-    fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, QuestionReply> {
+    fn inquire<'a>(
+        &'a self,
+        peer: &'a PeerHandle,
+        question: &'a Question,
+    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
         async move {
             // The client does not get questions of chats that it does not show.
-            match self.chats.with(&question.thread, |chat| chat.id.clone()) {
-                Some(chat) => question::ask(peer, &chat, question).await,
-                None => QuestionReply::Passed,
-            }
+            let chat = self.chats.with(&question.thread, |chat| chat.id.clone())?;
+            question::ask(peer, &chat, question).await
         }
         .boxed()
     }

@@ -1,8 +1,7 @@
 //! `chat/askQuestion`: a model's question to the user of the editor (21.1).
 
 use bobbin_model::{Question, QuestionAnswer};
-use bobbin_peer::{CallError, PeerHandle};
-use bobbin_session::QuestionReply;
+use bobbin_peer::PeerHandle;
 use serde::{Deserialize, Serialize};
 
 use crate::view::wire_id;
@@ -36,7 +35,7 @@ struct AskQuestionResult {
 }
 
 /// Asks an editor a question.
-pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -> QuestionReply {
+pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -> Option<QuestionAnswer> {
     let inquiry = &question.inquiry;
     let options = inquiry.choices.iter().map(|choice| QuestionOption {
         label: &choice.label,
@@ -52,13 +51,10 @@ pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -
     };
     let answered = match peer.call_raw("chat/askQuestion", &params, None).await {
         Ok(answer) => serde_json::from_str::<Option<AskQuestionResult>>(answer.get()),
-        // An error means that this editor cannot ask; others may.
-        Err(CallError::Remote(_)) => return QuestionReply::Passed,
-        Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
-            return QuestionReply::Gone;
-        }
+        // This editor cannot ask, or is gone; others may.
+        Err(_) => return None,
     };
     let AskQuestionResult { answer, cancelled } = answered.ok().flatten().unwrap_or_default();
     let answer = answer.filter(|text| cancelled != Some(true) && !text.trim().is_empty());
-    QuestionReply::Answered(answer.map_or(QuestionAnswer::None, QuestionAnswer::Text))
+    Some(answer.map_or(QuestionAnswer::None, QuestionAnswer::Text))
 }

@@ -313,7 +313,10 @@ fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<ChatContent>) {
         TurnStatus::Cancelled => Outcome::Cancelled {
             reason: String::new(),
         },
-        TurnStatus::Running | TurnStatus::WaitingApproval | TurnStatus::Completed => Outcome::Completed,
+        TurnStatus::Running
+        | TurnStatus::WaitingApproval
+        | TurnStatus::WaitingInput
+        | TurnStatus::Completed => Outcome::Completed,
     };
     let ended = Event::TurnEnded {
         turn: turn.id,

@@ -216,6 +216,9 @@ pub struct QueuedInput {
     /// Who sent them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
+    /// The client's own id of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_message_id: Option<String>,
     /// Channel they came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalId, ApprovalKind, BackgroundReason, CallPreview, Decision, DynamicToolCall, InputPart, ItemId,
-    Json, Sender, TurnId, UnixMillis,
+    ApprovalId, ApprovalKind, BackgroundReason, CallPreview, Decision, DynamicToolCall, InputPart, Inquiry,
+    ItemId, Json, Sender, ThreadId, TurnId, UnixMillis,
 };
 
 /// How far an Item is. A completed Item never changes.
@@ -98,6 +98,9 @@ pub struct UserMessage {
     pub native: Vec<InputPart>,
     /// How it came into the Turn.
     pub delivery: DeliveryMode,
+    /// The client's own id of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_message_id: Option<String>,
     /// Who sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
@@ -229,6 +232,20 @@ pub struct Compaction {
     pub kept_from: (TurnId, ItemId),
 }
 
+/// A question of the model to the user, as its Item records it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UserInputRequest {
+    /// Its id.
+    pub request_id: ApprovalId,
+    /// The call that asks.
+    pub call_id: String,
+    /// Whether the Thread is in plan mode.
+    pub blocking: bool,
+    /// The question with its choices.
+    pub inquiry: Inquiry,
+}
+
 /// A file as a call left or found it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenFile {
@@ -345,8 +362,23 @@ pub enum ItemBody {
         /// The answer.
         decision: Decision,
     },
+    /// A question of the model to the user.
+    UserInputRequest(Box<UserInputRequest>),
+    /// The end of such a question.
+    UserInputResponse {
+        /// The question.
+        request_id: ApprovalId,
+        /// The user's answer, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<String>,
+    },
     /// The conversation before this Item was compacted.
     Compaction(Box<Compaction>),
+    /// The conversation up to here was copied from another Thread.
+    Forked {
+        /// That Thread.
+        source: ThreadId,
+    },
     /// Something went wrong inside the Turn.
     Error {
         /// For the user.

@@ -48,7 +48,7 @@ pub use id::{ApprovalId, ItemId, QueuedInputId, Seq, ThreadId, TurnId, UnixMilli
 pub use input::{InputPart, QueueStatus, QueuedInput, Sender};
 pub use item::{
     CommandStatus, Compaction, CompactionTrigger, DeliveryMode, ExecutionStatus, Item, ItemBody, ItemStatus,
-    SeenFile, Trigger, TriggerKind, called_tool,
+    SeenFile, Trigger, TriggerKind, UserInputRequest, called_tool,
 };
 pub use json::Json;
 pub use model_list::ModelListErrorCode;

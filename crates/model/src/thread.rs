@@ -140,11 +140,18 @@ impl ThreadHeader {
     schemars(rename = "ThreadRuntime")
 )]
 #[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a member of its own for clients"
+)]
 pub struct Runtime {
     /// A Turn runs or waits.
     pub running: bool,
     /// At least one Approval is open.
     pub waiting_on_approval: bool,
+    /// At least one question of the model is open.
+    #[serde(default)]
+    pub waiting_on_input: bool,
     /// A finished plan waits for the user's confirmation.
     pub waiting_on_plan_confirmation: bool,
 }

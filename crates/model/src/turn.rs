@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ClientKeys, Effort, Item, SandboxProfile, TurnId, UnixMillis};
 
-/// Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever.
+/// Status of a Turn: `running`, `waitingApproval` and `waitingInput` in turns, then exactly one of the others for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -13,6 +13,8 @@ pub enum TurnStatus {
     Running,
     /// At least one Approval is open.
     WaitingApproval,
+    /// No Approval is open, and at least one question of the model is.
+    WaitingInput,
     /// Ended well.
     Completed,
     /// Ended by an error.
@@ -27,6 +29,7 @@ impl TurnStatus {
         match self {
             Self::Running => "running",
             Self::WaitingApproval => "waitingApproval",
+            Self::WaitingInput => "waitingInput",
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
@@ -38,6 +41,7 @@ impl TurnStatus {
         [
             Self::Running,
             Self::WaitingApproval,
+            Self::WaitingInput,
             Self::Completed,
             Self::Failed,
             Self::Cancelled,
@@ -307,8 +311,15 @@ mod tests {
 
     #[test]
     fn every_status_is_found_by_its_word() {
-        use TurnStatus::{Cancelled, Completed, Failed, Running, WaitingApproval};
-        for status in [Running, WaitingApproval, Completed, Failed, Cancelled] {
+        use TurnStatus::{Cancelled, Completed, Failed, Running, WaitingApproval, WaitingInput};
+        for status in [
+            Running,
+            WaitingApproval,
+            WaitingInput,
+            Completed,
+            Failed,
+            Cancelled,
+        ] {
             assert_eq!(TurnStatus::from_word(status.as_str()), Some(status));
             let stored = serde_json::to_string(&status).unwrap();
             assert_eq!(stored, format!("\"{}\"", status.as_str()));

@@ -26,6 +26,9 @@ use crate::own_turns::OwnTurns;
 pub use crate::repeats::Answer;
 use crate::wire::{RpcError, decode};
 
+/// Most characters of a client's own id of a message.
+const MAX_MESSAGE_ID: usize = 128;
+
 /// Counts one answer as delayed while it exists.
 struct HeldBack(Arc<AtomicUsize>);
 
@@ -130,15 +133,34 @@ impl Client {
         self.native.channels().started(thread, channel);
     }
 
-    /// Returns the request for a Turn of this client.
-    pub fn turn(&self, thread: &ThreadId, input: Vec<InputPart>, sender: Option<Sender>) -> StartTurn {
-        StartTurn {
+    /// Returns the request for a Turn of this client. `message` is the client's own id of the input; else the id of the
+    /// request is.
+    ///
+    /// # Errors
+    /// The id is too long.
+    pub fn turn(
+        &self,
+        thread: &ThreadId,
+        input: Vec<InputPart>,
+        sender: Option<Sender>,
+        message: Option<String>,
+    ) -> Result<StartTurn, RpcError> {
+        if message
+            .as_ref()
+            .is_some_and(|id| id.chars().count() > MAX_MESSAGE_ID)
+        {
+            let detail = format!("'clientUserMessageId' has more than {MAX_MESSAGE_ID} characters.");
+            return Err(RpcError::invalid_params(detail));
+        }
+        let named = || self.once.as_ref().map(|once| once.id.clone());
+        Ok(StartTurn {
+            client_message_id: message.or_else(named),
             trigger: None,
             input,
             sender,
             channel: Some(self.native.channels().of(thread)),
             features: self.turn_features(),
-        }
+        })
     }
 
     /// Sends the client a Turn that it started, even if it has not subscribed to the Thread.

@@ -13,6 +13,8 @@ use crate::groups::item::tool_payload::{
 };
 use crate::groups::item::types::Item;
 use crate::groups::item::usage::{ContextUsage, TokenUsage};
+use crate::groups::item::user_input;
+use crate::groups::item::user_input_types::{UserInputRequestPayload, UserInputResponsePayload};
 use crate::groups::serving::dynamic;
 use crate::groups::subagent;
 use crate::groups::system::types::SystemEventKind;
@@ -62,6 +64,7 @@ pub fn thread(state: &model::ThreadState) -> Thread {
         channel_context: header.channel_context.clone(),
         display_name: header.display_name.clone(),
         source: subagent::convert::source(&header.source),
+        forked_from_id: header.metadata.get(bobbin_core::FORKED_FROM).cloned(),
         status: header.status,
         created_at: time(header.created_at),
         last_active_at: time(header.last_active_at),
@@ -142,6 +145,7 @@ pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> QueuedTurnInpu
             .collect(),
         display_text: model::input::display_text(&entry.native),
         sender: entry.sender.clone(),
+        client_user_message_id: entry.client_message_id.clone(),
         status: entry.status,
         created_at: time(entry.created_at),
         ready_after_turn_id: entry.ready_after.map(|turn| turn.to_string()),
@@ -269,6 +273,7 @@ pub(crate) fn item(turn: TurnId, item: &model::Item) -> Item {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of Item")]
 fn payload(body: &model::ItemBody) -> ItemPayload {
     use model::ItemBody as Body;
     match body.clone() {
@@ -348,6 +353,18 @@ fn payload(body: &model::ItemBody) -> ItemPayload {
             approved,
             decision,
         }),
+        Body::UserInputRequest(asked) => ItemPayload::UserInputRequest(UserInputRequestPayload {
+            request_id: asked.request_id.to_string(),
+            call_id: asked.call_id,
+            is_blocking: asked.blocking,
+            questions: user_input::questions(&asked.inquiry),
+        }),
+        Body::UserInputResponse { request_id, answer } => {
+            ItemPayload::UserInputResponse(UserInputResponsePayload {
+                request_id: request_id.to_string(),
+                response: user_input::answers(answer),
+            })
+        }
         Body::Compaction(done) => ItemPayload::SystemNotice(SystemNoticePayload {
             kind: SystemNoticeKind::Compacted,
             trigger: match done.trigger {
@@ -360,6 +377,17 @@ fn payload(body: &model::ItemBody) -> ItemPayload {
             tokens_after: Some(done.tokens_after),
             percent_left_after: Some(done.left_after),
             cleared_tool_results: Some(done.cleared_results),
+            source_thread_id: None,
+        }),
+        Body::Forked { source } => ItemPayload::SystemNotice(SystemNoticePayload {
+            kind: SystemNoticeKind::Forked,
+            trigger: NoticeTrigger::None,
+            mode: Some(CompactionMode::None),
+            tokens_before: Some(0),
+            tokens_after: Some(0),
+            percent_left_after: Some(0.0),
+            cleared_tool_results: Some(0),
+            source_thread_id: Some(source.to_string()),
         }),
         Body::Error { message, code, fatal } => ItemPayload::Error(ErrorPayload { message, code, fatal }),
     }
@@ -378,6 +406,7 @@ fn user_message(message: model::item::UserMessage) -> UserMessagePayload {
         ),
         native_input_parts: Some(message.native.iter().map(part).collect()),
         delivery_mode: Some(message.delivery),
+        client_user_message_id: message.client_message_id,
         sender_id: sender.as_ref().map(|sender| sender.sender_id.clone()),
         sender_name: sender.as_ref().map(|sender| sender.sender_name.clone()),
         sender_role: sender.as_ref().and_then(|sender| sender.sender_role.clone()),

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bobbin_core::{Encoded, Frame, WireMessage};
-use bobbin_model::{Approval, ApprovalKind, Decision, Question, ThreadId, TurnFeatures, TurnStatus};
+use bobbin_model::{
+    Approval, ApprovalKind, Decision, Question, QuestionAnswer, ThreadId, TurnFeatures, TurnStatus,
+};
 use bobbin_peer::{CallError, PeerHandle};
-use bobbin_session::{Dialect, LogSource, QuestionReply};
+use bobbin_session::{Dialect, LogSource};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -131,10 +133,14 @@ impl Native {
     }
 
     /// Returns a Turn as this client's answers show it. A client without event numbers finds the running Turn by its
-    /// status `running`, so a Turn that waits for an Approval has that status there too.
+    /// status `running`, so a Turn that waits for an answer has that status there too.
     pub(crate) fn turn(&self, thread: &ThreadId, turn: &bobbin_model::Turn) -> Turn {
         let mut turn = convert::turn(thread, turn, self.tool_executions());
-        if turn.status == TurnStatus::WaitingApproval && !self.numbers() {
+        let waits = matches!(
+            turn.status,
+            TurnStatus::WaitingApproval | TurnStatus::WaitingInput
+        );
+        if waits && !self.numbers() {
             turn.status = TurnStatus::Running;
         }
         turn
@@ -185,7 +191,11 @@ impl Dialect for Native {
         self.client.name.clone()
     }
 
-    fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, QuestionReply> {
+    fn inquire<'a>(
+        &'a self,
+        peer: &'a PeerHandle,
+        question: &'a Question,
+    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
         user_input::ask(peer, question).boxed()
     }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::channel::ChatMessage;
-use bobbin_core::{Command, CoreError, FrameBody, Read, StartedTurn, ThreadHandle, Threads, Waker};
+use bobbin_core::{Command, CoreError, StartedTurn, ThreadHandle, Threads};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
-    Event, HistoryMode, Identity, InputPart, ItemBody, Json, Refusal, ThreadId, ThreadStatus, Trigger, Turn,
+    HistoryMode, Identity, InputPart, ItemBody, Json, Refusal, ThreadId, ThreadStatus, Trigger, Turn,
     TurnFeatures, TurnId, TurnStatus,
 };
 
@@ -26,8 +26,6 @@ const RETRY: Duration = Duration::from_secs(1);
 const TURNS_OF_A_THREAD: u32 = 50;
 /// Latest Turns that are searched for an interrupted run.
 const LOOKED_THROUGH: u32 = 16;
-/// Bytes of frames read at once.
-const READ_BYTES: usize = 64 << 10;
 /// Longest name of a job's Thread, in characters.
 const TITLE: usize = 50;
 /// Milliseconds of a minute.
@@ -214,6 +212,7 @@ impl One {
             |late| format!("{name}, {} minutes late", late / MINUTE),
         );
         StartTurn {
+            client_message_id: None,
             input,
             sender: None,
             trigger: Some(Box::new(Trigger {
@@ -281,10 +280,7 @@ impl One {
         let gone = || Broken::Failed("Its thread or turn was removed.".to_owned(), Some(thread.clone()));
         loop {
             let handle = self.thread(thread).await?.ok_or_else(gone)?;
-            let waker = Waker::default();
-            handle.log().watch(&waker);
-            let over = self.over(&handle, turn, &waker).await;
-            handle.log().unwatch(&waker);
+            let over = self.threads.turn_over(&handle, turn).await;
             match over {
                 Ok(()) => break,
                 Err(CoreError::Stopping) => return Err(Broken::Over),
@@ -299,33 +295,6 @@ impl One {
                 Err(error) => {
                     tracing::warn!(%thread, %error, "the end of a job's run cannot be read for now");
                     tokio::time::sleep(RETRY).await;
-                }
-            }
-        }
-    }
-
-    /// Waits until a Turn no longer runs.
-    async fn over(&self, handle: &Arc<ThreadHandle>, turn: TurnId, waker: &Waker) -> Result<(), CoreError> {
-        loop {
-            let snapshot = self.threads.snapshot(handle).await?;
-            if snapshot.state.live_turn() != Some(turn) {
-                return Ok(());
-            }
-            let mut next = snapshot.at.next();
-            while let Read::Entries { entries, next: after } = handle.log().read(next, READ_BYTES) {
-                next = after;
-                let ends = |body: &FrameBody| {
-                    matches!(body, FrameBody::Recorded(event)
-                        if matches!(&**event, Event::TurnEnded { turn: ended, .. } if *ended == turn))
-                };
-                if entries.iter().any(|frame| ends(&frame.body)) {
-                    return Ok(());
-                }
-                if entries.is_empty() {
-                    if handle.ended().is_some() {
-                        return Err(CoreError::Busy);
-                    }
-                    waker.woken().await;
                 }
             }
         }

@@ -15,17 +15,6 @@ pub enum LogSource {
     Workspace,
 }
 
-/// The outcome of a model's question to a client.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QuestionReply {
-    /// The client has answered.
-    Answered(QuestionAnswer),
-    /// The client cannot answer this question; other clients may.
-    Passed,
-    /// The connection is gone; the client will never answer.
-    Gone,
-}
-
 /// One dialect as one connection speaks it, with that client's capabilities.
 pub trait Dialect: Send + Sync + 'static {
     /// Returns the slot of this connection's encoding in a frame. Connections with the same slot share one encoding, so
@@ -70,8 +59,13 @@ pub trait Dialect: Send + Sync + 'static {
         Encoded::default()
     }
 
-    /// Puts a model's question to the client and waits for its answer. Not called where [`Dialect::is_asked`] is false.
-    fn inquire<'a>(&'a self, _peer: &'a PeerHandle, _question: &'a Question) -> BoxFuture<'a, QuestionReply> {
-        std::future::ready(QuestionReply::Passed).boxed()
+    /// Puts a model's question to the client and waits for its answer. Returns `None` if the client cannot answer or is
+    /// gone; the question then stays open for other and later clients. Not called where [`Dialect::is_asked`] is false.
+    fn inquire<'a>(
+        &'a self,
+        _peer: &'a PeerHandle,
+        _question: &'a Question,
+    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
+        std::future::ready(None).boxed()
     }
 }

@@ -15,7 +15,7 @@ mod subscription;
 mod subscriptions;
 
 pub use connection::{Connection, ConnectionOptions, Handler, serve};
-pub use dialect::{Dialect, LogSource, QuestionReply};
+pub use dialect::{Dialect, LogSource};
 pub use quiet::until_answered;
 pub use session::{Held, Session};
 pub use subscriptions::{Lifetime, Start, SubscribeOptions};

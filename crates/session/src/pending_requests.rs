@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::quiet::until_next_answered;
-use crate::{Dialect, QuestionReply, until_answered};
+use crate::{Dialect, until_answered};
 
 /// Limit of open questions about Threads that the client has left; the oldest is dropped first (a guess: more than a
 /// screen has dialogs).
@@ -59,11 +59,6 @@ impl PendingRequests {
     /// Whether this client was asked a question and may still answer it, in a Thread that it follows.
     pub(crate) fn is_open(&self, id: &ApprovalId) -> bool {
         self.open.lock().contains_key(id)
-    }
-
-    /// Whether this client was asked a question and may still answer it, also in a Thread that it has left.
-    pub(crate) fn was_asked(&self, id: &ApprovalId) -> bool {
-        self.is_open(id) || self.left.lock().iter().any(|(of, ..)| of == id)
     }
 
     /// Asks an Approval, unless this client has been asked already.
@@ -172,17 +167,19 @@ impl PendingRequests {
         }
         let (dialect, peer, threads, question) =
             (dialect.clone(), peer.clone(), threads.clone(), question.clone());
+        let open = self.open.clone();
         self.tasks.spawn(async move {
             let answered = tokio::select! {
                 biased;
-                () = settled.cancelled() => QuestionReply::Gone,
+                () = settled.cancelled() => None,
                 answer = dialect.inquire(&peer, &question) => answer,
             };
-            // The broadcast of the outcome removes the question.
             match answered {
-                QuestionReply::Answered(answer) => threads.answer_question(&question.id, answer),
-                QuestionReply::Passed => threads.pass_question(&question.id),
-                QuestionReply::Gone => {}
+                // The broadcast of the outcome removes the question.
+                Some(answer) => threads.answer_question(&question.id, answer),
+                // The client may be asked again when it subscribes again. A canceller has removed the entry.
+                None if !settled.is_cancelled() => drop(open.lock().remove(&question.id)),
+                None => {}
             }
         });
     }

@@ -245,17 +245,8 @@ impl Session {
     }
 
     /// Removes the questions of subagents that do not concern this client. Returns the remaining news, and its part
-    /// about subagents. The client gets the end of a model's question only if it was asked or could have been asked.
+    /// about subagents.
     fn of_subagents(&self, mut news: Vec<Arc<Frame>>) -> (Vec<Arc<Frame>>, Vec<Arc<Frame>>) {
-        let subscriptions = self.subscriptions.lock();
-        news.retain(|frame| match &frame.body {
-            FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
-                self.dialect.is_asked()
-                    && (subscriptions.follows(&question.thread) || self.pending.was_asked(&question.id))
-            }
-            _ => true,
-        });
-        drop(subscriptions);
         if !news.iter().any(|frame| below(frame).is_some()) {
             return (news, Vec::new());
         }

@@ -88,6 +88,7 @@ impl Owner {
     /// The beginning of the next one.
     fn turn(&mut self) -> Write {
         let request = StartTurn {
+            client_message_id: None,
             trigger: None,
             input: vec![InputPart::Text {
                 text: "Say something about the weather of tomorrow.".into(),

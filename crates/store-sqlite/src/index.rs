@@ -227,6 +227,9 @@ fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
         | ItemBody::CommandExecution(_)
         | ItemBody::ToolExecution { .. }
         | ItemBody::ApprovalRequest { .. }
+        | ItemBody::Forked { .. }
+        | ItemBody::UserInputRequest(_)
+        | ItemBody::UserInputResponse { .. }
         | ItemBody::ApprovalResponse { .. } => return None,
     };
     (!found.1.trim().is_empty()).then_some(found)

@@ -382,7 +382,7 @@ fn insert_thread(script: &mut Script, header: &ThreadHeader) {
 fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq) {
     script.then(
         "UPDATE thread SET display_name = ?, status = ?, last_active_at = ?, last_turn = ?, turn_count = ?, \
-         running = ?, waiting_approval = ?, plan_pending = ?, context_tokens = ?, \
+         running = ?, waiting_approval = ?, waiting_input = ?, plan_pending = ?, context_tokens = ?, \
          context_window = ?, compact_at = ?, \
          config = coalesce(?, config), queue = coalesce(?, queue), plan = coalesce(?, plan), \
          grants = coalesce(?, grants), metadata = coalesce(?, metadata), tools = coalesce(?, tools), \
@@ -396,6 +396,7 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
     .bind(row.turn_count)
     .bind(row.running)
     .bind(row.waiting_approval)
+    .bind(row.waiting_input)
     .bind(row.plan_pending)
     .bind(signed(row.context_tokens))
     .bind(signed(row.context_window.tokens))

@@ -63,6 +63,7 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
     live.history = history;
     add_text(connection, id, &mut live).await?;
     add_approvals(connection, id, &mut live).await?;
+    live.restore_inquiries();
     let started: Vec<(String,)> =
         sqlx::query_as("SELECT call_id FROM call_started WHERE thread_id = ? AND turn_no = ?")
             .bind(id.as_str().to_owned())
@@ -329,7 +330,7 @@ pub(crate) async fn recent_events(
 /// The columns of a list, with constants for the rest of a row: configuration and queue are not read.
 const SUMMARY: &str = "SELECT thread_id, workspace_path, user_id, origin_channel, channel_context, source, \
     history_mode, created_at, metadata, display_name, status, last_active_at, last_turn, turn_count, running, \
-    waiting_approval, plan_pending, context_tokens, context_window, compact_at, NULL AS config, '[]' AS queue, NULL AS plan, '[]' AS grants, \
+    waiting_approval, waiting_input, plan_pending, context_tokens, context_window, compact_at, NULL AS config, '[]' AS queue, NULL AS plan, '[]' AS grants, \
     head_seq, edge_closed, edge_updated_at FROM thread WHERE deleted_at IS NULL AND ";
 
 pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<ThreadSummary>> {

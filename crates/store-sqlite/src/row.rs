@@ -13,6 +13,7 @@ use bobbin_store::{LoadedThread, StoreError, StoredEvent, ThreadSummary};
 
 /// A Thread's row.
 #[derive(Debug, sqlx::FromRow)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column")]
 pub(crate) struct ThreadRow {
     thread_id: String,
     workspace_path: String,
@@ -30,6 +31,7 @@ pub(crate) struct ThreadRow {
     turn_count: u32,
     running: bool,
     waiting_approval: bool,
+    waiting_input: bool,
     plan_pending: bool,
     context_tokens: i64,
     context_window: Option<i64>,
@@ -53,6 +55,7 @@ impl ThreadRow {
         let runtime = Runtime {
             running: self.running,
             waiting_on_approval: self.waiting_approval,
+            waiting_on_input: self.waiting_input,
             waiting_on_plan_confirmation: self.plan_pending,
         };
         let (turn_count, edge) = (self.turn_count, self.edge());

@@ -75,6 +75,7 @@ pub struct KnownRequest {
 
 /// The columns of a Thread's row that events change.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column")]
 pub struct Summary {
     /// Its title.
     pub display_name: Option<String>,
@@ -90,6 +91,8 @@ pub struct Summary {
     pub running: bool,
     /// Whether an Approval is open.
     pub waiting_approval: bool,
+    /// Whether a question of the model is open.
+    pub waiting_input: bool,
     /// Whether a finished plan waits for the user's confirmation.
     pub plan_pending: bool,
     /// Tokens in the model's window.
@@ -183,6 +186,7 @@ impl Summary {
             turn_count: state.turn_count,
             running: runtime.running,
             waiting_approval: runtime.waiting_on_approval,
+            waiting_input: runtime.waiting_on_input,
             plan_pending: state.plan_pending,
             context_tokens: state.context.tokens,
             context_window: state.context.window,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::sub_agent::{Report, SubAgentError, SubAgentStatus};
-use bobbin_core::{Command, CoreError, ThreadHandle, Threads};
+use bobbin_core::{Command, CoreError, Guidance, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
 use bobbin_model::sub_agent::{restricted, started_by_parent};
 use bobbin_model::{EdgeStatus, Refusal, Seq, ThreadState};
@@ -130,10 +130,10 @@ async fn deliver(
         .filter(|turn| queued.started.is_none() && state.live_turn() == Some(*turn));
     if let Some(turn) = running {
         let (id, expected) = (queued.entry.id, turn.to_string());
+        let what = Guidance::Queued { id, sender: None };
         let steered = handle.ask(|reply| Command::Steer {
-            id,
+            what,
             expected,
-            sender: None,
             reply,
         });
         // When that Turn has just ended, the input starts the next one.

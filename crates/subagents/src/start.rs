@@ -141,6 +141,7 @@ impl SubAgentScope {
     pub(crate) fn turn_with(&self, text: String) -> StartTurn {
         let live = self.turn.at_start();
         StartTurn {
+            client_message_id: None,
             trigger: None,
             input: vec![InputPart::Text { text }],
             sender: Some(parent_agent(self.turn.thread())),

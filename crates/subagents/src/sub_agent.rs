@@ -204,10 +204,10 @@ fn ended(outcome: &Outcome, turn: &Turn) -> SubAgentStatus {
 
 /// Returns the status of a Thread whose newest Turn is this one.
 pub(crate) fn status_of(turn: &Turn) -> SubAgentStatus {
-    use bobbin_model::TurnStatus::{Cancelled, Completed, Failed, Running, WaitingApproval};
+    use bobbin_model::TurnStatus::{Cancelled, Completed, Failed, Running, WaitingApproval, WaitingInput};
     match turn.status {
         Running => SubAgentStatus::Running,
-        WaitingApproval => SubAgentStatus::Asking,
+        WaitingApproval | WaitingInput => SubAgentStatus::Asking,
         Completed => SubAgentStatus::Finished(last_words(turn)),
         Failed => SubAgentStatus::Failed(turn.error.clone().unwrap_or_default()),
         Cancelled => SubAgentStatus::Cancelled,

@@ -22,6 +22,10 @@ export function useThreadList(): ThreadListSnapshot {
 /** Returns all Threads, those of subagents too. */
 export const useAllThreads = () => useContext(ListContext).threads;
 
+/** Whether a Thread waits for an approval or for an answer to its model's question. */
+export const needsAnswer = ({ runtime }: ThreadSummary) =>
+  Boolean(runtime?.waitingOnApproval || runtime?.waitingOnInput);
+
 /** Returns the last part of the workspace's path, once a Thread names it. */
 export function workspaceName(threads: readonly ThreadSummary[]): string {
   return threads[0]?.workspacePath.split(/[\\/]/).findLast(Boolean) ?? "Bobbin";

@@ -45,7 +45,13 @@ function Children({
       {children.map(({ edge, thread }) => {
         const now = subagents.find((agent) => agent.label === edge.agentNickname && !agent.isCompleted);
         const runtime = all.find(({ id }) => id === edge.childThreadId)?.runtime ?? thread?.runtime;
-        const state = runtime?.waitingOnApproval ? "needs approval" : runtime?.running ? "running" : edge.status;
+        const state = runtime?.waitingOnApproval
+          ? "needs approval"
+          : runtime?.waitingOnInput
+            ? "asks"
+            : runtime?.running
+              ? "running"
+              : edge.status;
         const parameters = { parentThreadId: edge.parentThreadId, childThreadId: edge.childThreadId };
         return (
           <li key={edge.childThreadId}>

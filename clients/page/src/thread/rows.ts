@@ -52,7 +52,7 @@ export function rowsOf(turns: readonly TurnState[]): Row[] {
   });
 }
 
-const ended = (turn: TurnState) => turn.status !== "running" && turn.status !== "waitingApproval";
+const ended = ({ status }: TurnState) => status === "completed" || status === "failed" || status === "cancelled";
 
 function rowsOfTurn(turn: TurnState): Row[] {
   const rows: Row[] = [];
@@ -219,6 +219,7 @@ function content(payload: { contentItems?: ContentItem[]; structuredResult?: unk
 }
 
 function noticeText(payload: SystemNoticePayload): string {
+  if (payload.kind === "forked") return "Copied from another thread up to here.";
   if (payload.kind !== "compacted") return "The agent's memory was tidied.";
   const { tokensBefore, tokensAfter } = payload;
   const size =

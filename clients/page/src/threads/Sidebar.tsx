@@ -4,7 +4,7 @@ import { useMemo, useState, useSyncExternalStore } from "react";
 import { useRemembered } from "../app/remember";
 import { links, useRoute } from "../app/route";
 import { useHas, useQuestions } from "../server/context";
-import { useAllThreads, useThreadList, workspaceName } from "../server/threads";
+import { needsAnswer, useAllThreads, useThreadList, workspaceName } from "../server/threads";
 import { useRequest } from "../server/useRequest";
 import { dayOf } from "../ui/format";
 import { Icon } from "../ui/Icon";
@@ -17,9 +17,7 @@ const filters: Record<Filter, { label: string; takes: (thread: ThreadSummary) =>
   open: {
     label: "Running",
     takes: (thread) =>
-      Boolean(
-        thread.runtime?.running || thread.runtime?.waitingOnApproval || thread.runtime?.waitingOnPlanConfirmation,
-      ),
+      Boolean(thread.runtime?.running || needsAnswer(thread) || thread.runtime?.waitingOnPlanConfirmation),
   },
   archived: { label: "Archived", takes: (thread) => thread.status === "archived" },
 };
@@ -60,7 +58,7 @@ export function Sidebar() {
     const parents = new Map(
       all.map(({ id, source }) => [id, source.kind === "subagent" ? source.subAgent?.parentThreadId : undefined]),
     );
-    for (const { id, runtime } of all) if (runtime?.waitingOnApproval) ids.add(id);
+    for (const thread of all) if (needsAnswer(thread)) ids.add(thread.id);
     for (const id of ids) {
       const parent = parents.get(id);
       if (parent) ids.add(parent);

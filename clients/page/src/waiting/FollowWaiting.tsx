@@ -1,9 +1,9 @@
 //! Subscribes to each Thread that runs or waits, so that the server sends its questions to this page.
 import { useEffect, useRef } from "react";
 import { useClient } from "../server/context";
-import { openThread, useAllThreads } from "../server/threads";
+import { needsAnswer, openThread, useAllThreads } from "../server/threads";
 
-/** Most subscriptions at one time. Threads with an open approval come first. */
+/** Most subscriptions at one time. Threads with an open question come first. */
 const MOST = 50;
 
 export function FollowWaiting() {
@@ -12,9 +12,8 @@ export function FollowWaiting() {
   const open = useRef(new Map<string, () => void>());
 
   useEffect(() => {
-    // No list has questions of models. The server sends one to the subscribers of its Thread.
-    const waits = threads.filter(({ runtime }) => runtime?.waitingOnApproval);
-    const works = threads.filter(({ runtime }) => runtime?.running && !runtime.waitingOnApproval);
+    const waits = threads.filter(needsAnswer);
+    const works = threads.filter((thread) => thread.runtime?.running && !needsAnswer(thread));
     const followed = new Set([...waits, ...works].slice(0, MOST).map((thread) => thread.id));
     for (const id of followed) {
       if (open.current.has(id)) continue;

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, Union, cast
 
 from .errors import BobbinError, Closed
 from .events import Event
-from .types import ApprovalRequestPayload, InputPart, Item, Thread, TokenUsage, Turn, TurnStartParams
+from .types import (
+    ApprovalRequestPayload,
+    InputPart,
+    Item,
+    Thread,
+    TokenUsage,
+    Turn,
+    TurnStartParams,
+    UserInputRequestPayload,
+)
 
 if TYPE_CHECKING:
     from .client import Client
@@ -17,6 +26,7 @@ Message = dict[str, Any]
 Input = Union[str, Sequence[InputPart]]
 
 ENDED = ("completed", "failed", "cancelled")
+QUESTIONS = ("approvalRequest", "approvalResponse", "userInputRequest", "userInputResponse")
 MOST_BUFFERED = 20_000
 """Messages that wait while a Thread is read."""
 STREAMED = {
@@ -82,13 +92,22 @@ class ThreadState:
     @property
     def approvals(self) -> list[ApprovalRequestPayload]:
         """The approvals that wait for an answer."""
-        waiting: dict[str, ApprovalRequestPayload] = {}
+        return cast(list[ApprovalRequestPayload], self._unanswered("approval"))
+
+    @property
+    def questions(self) -> list[UserInputRequestPayload]:
+        """The model's questions that wait for an answer."""
+        return cast(list[UserInputRequestPayload], self._unanswered("userInput"))
+
+    def _unanswered(self, kind: str) -> list[Message]:
+        waiting: dict[str, Message] = {}
         running = self.running
         for item in running.get("items", []) if running else []:
-            if item["type"] == "approvalRequest":
-                waiting[item["payload"]["requestId"]] = item["payload"]
-            elif item["type"] == "approvalResponse":
-                waiting.pop(item["payload"]["requestId"], None)
+            payload = cast(Message, item["payload"])
+            if item["type"] == kind + "Request":
+                waiting[payload["requestId"]] = payload
+            elif item["type"] == kind + "Response":
+                waiting.pop(payload["requestId"], None)
         return list(waiting.values())
 
     @property
@@ -279,8 +298,8 @@ class ThreadState:
                 break
         else:
             items.append(new)
-        if new["type"] in ("approvalRequest", "approvalResponse") and turn["status"] not in ENDED:
-            turn["status"] = "waitingApproval" if self.approvals else "running"
+        if new["type"] in QUESTIONS and turn["status"] not in ENDED:
+            turn["status"] = "waitingApproval" if self.approvals else "waitingInput" if self.questions else "running"
 
     def _add_usage(self, params: Message) -> None:
         used = self._usage.setdefault(params["turnId"], {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0})

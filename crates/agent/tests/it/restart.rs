@@ -241,7 +241,7 @@ async fn what_a_model_wants_to_know_is_asked_again_after_a_restart() {
         features,
     };
     let again = asked_of(&second).await;
-    assert_eq!((&again.call_id, &again.inquiry), (&asked.call_id, &asked.inquiry));
+    assert_eq!(again, asked, "with its id and its Item");
     second
         .threads
         .answer_question(&again.id, QuestionAnswer::Text("green".to_owned()));

@@ -24,6 +24,7 @@ async fn ends(threads: &Arc<Threads>, id: &ThreadId) -> Vec<TurnStatus> {
 
 fn input(text: &str, sender: Option<Sender>) -> StartTurn {
     StartTurn {
+        client_message_id: None,
         trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender,

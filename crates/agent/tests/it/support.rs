@@ -16,8 +16,8 @@ use bobbin_agent_api::undo::{ChangedSince, Undone};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::engine::Answer;
 use bobbin_core::{
-    Command, CoreError, Enqueued, Frame, FrameBody, Newest, Read, Reply, Reverted, Settings, Snapshot,
-    StartedTurn, Steered, ThreadHandle, Threads,
+    Command, CoreError, Enqueued, Frame, FrameBody, Guidance, Newest, Read, Reply, Reverted, Settings,
+    Snapshot, StartedTurn, Steered, ThreadHandle, Threads,
 };
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
@@ -260,6 +260,7 @@ impl Bench {
 
     async fn start_parts(&self, input: Vec<InputPart>) -> Log {
         let request = StartTurn {
+            client_message_id: None,
             trigger: None,
             input,
             sender: None,
@@ -298,6 +299,7 @@ impl Bench {
     /// Queues an input and makes it guidance for the Turn that runs.
     pub(crate) async fn guide(&self, text: &str) {
         let request = StartTurn {
+            client_message_id: None,
             trigger: None,
             input: vec![InputPart::Text { text: text.into() }],
             sender: None,
@@ -306,10 +308,13 @@ impl Bench {
         };
         let queued: Enqueued = answer(&self.thread, |reply| Command::Enqueue { request, reply }).await;
         let expected = self.snapshot().await.state.live_turn().unwrap().to_string();
-        let steered: Steered = answer(&self.thread, |reply| Command::Steer {
+        let what = Guidance::Queued {
             id: queued.entry.id,
-            expected,
             sender: None,
+        };
+        let steered: Steered = answer(&self.thread, |reply| Command::Steer {
+            what,
+            expected,
             reply,
         })
         .await;
@@ -462,6 +467,9 @@ fn kind(item: &Item) -> &'static str {
         ItemBody::ToolExecution { .. } => "execution",
         ItemBody::ApprovalRequest { .. } => "request",
         ItemBody::ApprovalResponse { .. } => "response",
+        ItemBody::UserInputRequest(_) => "question",
+        ItemBody::UserInputResponse { .. } => "answer",
+        ItemBody::Forked { .. } => "forked",
         ItemBody::Compaction(_) => "compaction",
         ItemBody::Error { .. } => "error",
     }

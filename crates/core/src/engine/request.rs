@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bobbin_model::{
     CallPreview, Compaction, ContextNote, ContextWindow, Decision, Item, ItemBody, ItemId, Plan, PlanChange,
-    Scope, SubAgentProgress, ThreadId, TokenUsage, TurnDiff,
+    Scope, SubAgentProgress, ThreadId, TokenUsage, TurnDiff, UserInputRequest,
 };
 use tokio::sync::oneshot;
 
@@ -44,6 +44,11 @@ pub(crate) enum TurnRequest {
     Ask {
         ask: Ask,
         asker: Asker,
+    },
+    /// Answered with the Item of the question, once it is recorded: the same Item for each question of a call that is open.
+    Inquire {
+        request: UserInputRequest,
+        reply: oneshot::Sender<Vec<Item>>,
     },
     Plan {
         plan: Plan,

@@ -6,8 +6,8 @@ use bobbin_model::{Event, QueuedInputId, Refusal, ThreadStatus, Turn, TurnId, Tu
 use super::Owner;
 use super::record::{After, Effect, Staged};
 use super::run::{BY_CALLER, BY_REQUEST};
-use crate::answer::{Enqueued, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
-use crate::command::{Newest, Reply, Retitle};
+use crate::answer::{Enqueued, QueueChanged, Resumed, RolledBack, StartedTurn, Steered};
+use crate::command::{Guidance, Newest, Reply, Retitle};
 use crate::{Command, CoreError, Snapshot};
 
 impl Owner {
@@ -86,17 +86,22 @@ impl Owner {
                 self.enqueue(self.state.decide_enqueue_next(id, request, now), reply)
                     .await
             }
-            Command::Unqueue { id, reply } => match self.state.decide_unqueue(&id) {
-                Ok(events) => self.unqueue(events, reply).await,
+            Command::ChangeQueue { change, reply } => match self.state.decide_change_queue(&change) {
+                Ok(events) => self.change_queue(events, reply).await,
                 Err(refusal) => self.refuse(refusal, reply).await,
             },
             Command::Steer {
-                id,
+                what,
                 expected,
-                sender,
                 reply,
             } => {
-                let decided = self.state.decide_steer(&id, &expected, sender);
+                let decided = match what {
+                    Guidance::Queued { id, sender } => self.state.decide_steer(&id, &expected, sender),
+                    Guidance::New(request) => {
+                        let id = self.threads.ids.queued_input(now);
+                        self.state.decide_steer_input(id, &expected, *request, now)
+                    }
+                };
                 self.steer(decided, reply).await
             }
             Command::Guide {
@@ -294,13 +299,17 @@ impl Owner {
         .await
     }
 
-    async fn unqueue(&mut self, events: Vec<Event>, reply: Reply<Unqueued>) -> Result<(), CoreError> {
+    async fn change_queue(
+        &mut self,
+        events: Vec<Event>,
+        reply: Reply<QueueChanged>,
+    ) -> Result<(), CoreError> {
         let staged = self.stage(events);
-        let unqueued = Unqueued {
+        let changed = QueueChanged {
             seq: staged.first().unwrap_or_default(),
             queue: self.state.queue.clone(),
         };
-        let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| unqueued))));
+        let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| changed))));
         self.commit(staged, answer).await
     }
 

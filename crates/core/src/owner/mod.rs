@@ -107,6 +107,10 @@ pub(crate) struct Owner {
     idle_since: Instant,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one value at a time, on the owner's stack"
+)]
 enum Next {
     Committed(Result<(), CoreError>),
     Command(Command),

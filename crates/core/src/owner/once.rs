@@ -5,7 +5,7 @@ use bobbin_store::StoredEvent;
 
 use super::Owner;
 use super::record::{self, Effect, Staged};
-use crate::answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::answer::{Edged, Enqueued, QueueChanged, Resumed, Reverted, RolledBack, StartedTurn, Steered};
 use crate::{Command, CoreError, Ended, Retitle};
 use bobbin_agent_api::Once;
 use bobbin_agent_api::undo::Undone;
@@ -127,9 +127,9 @@ impl Owner {
                 };
                 Box::new(move |done| reply(done.map(|()| enqueued)))
             }
-            (Command::Unqueue { reply, .. }, Found::Events(seq, events)) => {
+            (Command::ChangeQueue { reply, .. }, Found::Events(seq, events)) => {
                 let queue = events.first().and_then(queue_of).unwrap_or_default();
-                Box::new(move |done| reply(done.map(|()| Unqueued { seq, queue })))
+                Box::new(move |done| reply(done.map(|()| QueueChanged { seq, queue })))
             }
             (Command::Steer { reply, expected, .. }, Found::Events(seq, events)) => {
                 let queue = events.first().and_then(queue_of).unwrap_or_default();

@@ -36,8 +36,8 @@ pub(super) enum After {
     CancelTurn(TurnId),
     /// Notify the engine that everything before is on disk.
     Done(oneshot::Sender<()>),
-    /// Give the engine the users' inputs.
-    Guided(oneshot::Sender<Vec<Item>>, Vec<Item>),
+    /// Give the engine Items that it asked for.
+    Items(oneshot::Sender<Vec<Item>>, Vec<Item>),
     /// Give the engine an earlier decision.
     Standing(oneshot::Sender<Decision>, Decision),
 }

@@ -2,7 +2,7 @@
 
 use bobbin_model::{
     Compaction, ContextNote, ContextWindow, DeltaChannel, Event, Item, ItemBody, ItemId, PlanChange, TurnId,
-    called_tool,
+    UserInputRequest, called_tool,
 };
 use tokio::sync::oneshot;
 
@@ -103,6 +103,7 @@ impl Owner {
             TurnRequest::Items { reply } => self.items(reply).await,
             TurnRequest::Guidance { reply } => self.guidance(reply).await,
             TurnRequest::Ask { ask, asker } => self.ask(ask, asker).await,
+            TurnRequest::Inquire { request, reply } => self.inquire(request, reply).await,
             TurnRequest::Commit { reply } => {
                 self.commit(
                     super::record::Staged::default(),
@@ -141,6 +142,20 @@ impl Owner {
         self.record(events).await
     }
 
+    /// Records a question of the model, unless its call has it open already.
+    async fn inquire(
+        &mut self,
+        request: UserInputRequest,
+        reply: oneshot::Sender<Vec<Item>>,
+    ) -> Result<(), CoreError> {
+        let Some((item, events)) = self.state.decide_inquire(request, self.now()) else {
+            return Ok(());
+        };
+        let staged = self.stage(events);
+        let effect = Effect::after(After::Items(reply, vec![item]));
+        self.commit(staged, effect).await
+    }
+
     /// Gives the engine the users' inputs, once they are on disk.
     async fn guidance(&mut self, reply: oneshot::Sender<Vec<Item>>) -> Result<(), CoreError> {
         let staged = self.stage(self.state.decide_guide(self.now()));
@@ -151,14 +166,14 @@ impl Owner {
             drop(reply.send(items));
             return Ok(());
         }
-        self.commit(staged, Effect::after(After::Guided(reply, items)))
+        self.commit(staged, Effect::after(After::Items(reply, items)))
             .await
     }
 
     async fn items(&mut self, reply: oneshot::Sender<Vec<Item>>) -> Result<(), CoreError> {
         let live = self.state.live.as_ref();
         let items = live.map(|live| live.turn.items.clone()).unwrap_or_default();
-        let after = Effect::after(After::Guided(reply, items));
+        let after = Effect::after(After::Items(reply, items));
         self.commit(super::record::Staged::default(), after).await
     }
 
@@ -227,7 +242,7 @@ impl Owner {
             After::Done(reply) => {
                 let _ = reply.send(());
             }
-            After::Guided(reply, items) => {
+            After::Items(reply, items) => {
                 drop(reply.send(items));
             }
             After::Standing(reply, decision) => {
@@ -265,6 +280,7 @@ fn begins_something(request: &TurnRequest) -> bool {
         | TurnRequest::Compacted { .. }
         | TurnRequest::Items { .. }
         | TurnRequest::Guidance { .. }
+        | TurnRequest::Inquire { .. }
         | TurnRequest::Ask { .. } => true,
         TurnRequest::Text { .. }
         | TurnRequest::Arguments { .. }

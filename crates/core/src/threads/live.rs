@@ -115,13 +115,6 @@ impl Threads {
         handle.map_or(0, |handle| handle.approvers())
     }
 
-    /// Returns the number of clients that get the questions of a Thread's model now.
-    pub(crate) fn asked_of(&self, id: &ThreadId) -> usize {
-        let live = self.live.lock();
-        let handle = live.get(id).and_then(|cell| cell.get());
-        handle.map_or(0, |handle| handle.asked())
-    }
-
     fn forget(&self, id: &ThreadId, cell: &Cell) {
         let mut live = self.live.lock();
         if live.get(id).is_some_and(|known| Arc::ptr_eq(known, cell)) {

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use bobbin_model::{Spent, ThreadId, Turn, TurnDiff, TurnId};
+use bobbin_model::{Event, Spent, ThreadId, Turn, TurnDiff, TurnId};
 use bobbin_store::{ListFilter, SearchFilter, SearchPage, ThreadSummary};
 
 use super::Threads;
 use crate::answer::Snapshot;
 use crate::owner::weight_of_turn;
-use crate::{Command, CoreError, ThreadHandle};
+use crate::{Command, CoreError, FrameBody, Read, ThreadHandle, Waker};
 
+/// Bytes of a log that are read at once.
+const READ_BYTES: usize = 64 << 10;
 /// Turns read at once when a Thread is shown.
 const TURN_PAGE: u32 = 16;
 
@@ -36,6 +38,49 @@ impl Threads {
     /// As [`Threads::thread`].
     pub async fn snapshot(self: &Arc<Self>, handle: &ThreadHandle) -> Result<Snapshot, CoreError> {
         handle.ask(|reply| Command::Read { reply }).await
+    }
+
+    /// Waits until a Turn no longer runs.
+    ///
+    /// # Errors
+    /// As [`Threads::thread`]; [`CoreError::Busy`] if the Thread's owner ends.
+    pub async fn turn_over(self: &Arc<Self>, handle: &ThreadHandle, turn: TurnId) -> Result<(), CoreError> {
+        let waker = Waker::default();
+        handle.log().watch(&waker);
+        let over = self.over(handle, turn, &waker).await;
+        handle.log().unwatch(&waker);
+        over
+    }
+
+    async fn over(
+        self: &Arc<Self>,
+        handle: &ThreadHandle,
+        turn: TurnId,
+        waker: &Waker,
+    ) -> Result<(), CoreError> {
+        loop {
+            let snapshot = self.snapshot(handle).await?;
+            if snapshot.state.live_turn() != Some(turn) {
+                return Ok(());
+            }
+            let mut next = snapshot.at.next();
+            while let Read::Entries { entries, next: after } = handle.log().read(next, READ_BYTES) {
+                next = after;
+                let ends = |body: &FrameBody| {
+                    matches!(body, FrameBody::Recorded(event)
+                        if matches!(&**event, Event::TurnEnded { turn: ended, .. } if *ended == turn))
+                };
+                if entries.iter().any(|frame| ends(&frame.body)) {
+                    return Ok(());
+                }
+                if entries.is_empty() {
+                    if handle.ended().is_some() {
+                        return Err(CoreError::Busy);
+                    }
+                    waker.woken().await;
+                }
+            }
+        }
     }
 
     /// Reads the newest ended Turns of a snapshot's Thread, oldest first: those before `before` (`None` means all), at most

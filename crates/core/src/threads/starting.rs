@@ -14,7 +14,7 @@ use crate::command::Reply;
 use crate::owner::{Beginning, Owner, Past};
 
 /// Returns the event that declares tools, if there are any.
-fn declared(tools: Arc<[DynamicTool]>, at: UnixMillis) -> Vec<(Event, UnixMillis)> {
+pub(crate) fn declared(tools: Arc<[DynamicTool]>, at: UnixMillis) -> Vec<(Event, UnixMillis)> {
     if tools.is_empty() {
         return Vec::new();
     }

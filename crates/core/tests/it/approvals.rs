@@ -60,6 +60,7 @@ async fn a_subagent_asks_where_somebody_follows_the_thread_at_the_top() {
             thread.add_approver();
         }
         let request = StartTurn {
+            client_message_id: None,
             features: TurnFeatures::default(),
             ..prompt("spawn Kettle ask boil\njoin")
         };

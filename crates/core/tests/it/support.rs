@@ -42,6 +42,7 @@ pub(crate) async fn new_thread(threads: &Arc<Threads>) -> Arc<ThreadHandle> {
 
 pub(crate) fn prompt(text: &str) -> StartTurn {
     StartTurn {
+        client_message_id: None,
         trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,

@@ -5,6 +5,7 @@
 
 use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn};
 use bobbin_editor_kit::{Attached, Brought, sentence};
+use bobbin_model::state::QueueChange;
 use bobbin_model::{InputPart, ItemId, QueuedInputId, Refusal, TurnId};
 use bobbin_peer::Responder;
 use tokio::sync::oneshot;
@@ -206,7 +207,8 @@ impl Prompt {
             Ok(Queued::Waits(id)) if stopped == Some(true) => {
                 // The Turn may have just started. Then it takes another stop to end it.
                 let reply = Box::new(|_| {});
-                handle.send(Command::Unqueue { id, reply }).await;
+                let change = QueueChange::Remove(id);
+                handle.send(Command::ChangeQueue { change, reply }).await;
             }
             Ok(_) => {}
         }

@@ -1,5 +1,7 @@
 //! Forks a chat: the new one has the same start, up to a message and its answer (21.3).
 
+use std::sync::Arc;
+
 use bobbin_editor_kit::sentence;
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, TurnId};
@@ -60,7 +62,9 @@ async fn copy(
         history_mode: HistoryMode::Server,
         display_name: header.display_name.map(|title| bobbin_core::fork_title(&title)),
     };
-    client.threads().fork_thread(from, last, request).await?;
+    let point = bobbin_core::ForkPoint::Ended(last);
+    let threads = client.threads();
+    threads.fork_thread(from, point, request, Arc::default()).await?;
     client.know(&thread, ChatId::Text(thread.to_string()));
     let handle = client.threads().thread(&thread).await?;
     let shown = replay::show(client, &handle).await;

@@ -371,6 +371,7 @@ impl Prompt {
 /// Returns the request for a Turn with this input, from a client with these keys.
 pub(super) fn turn_of(input: Vec<InputPart>, keys: ClientKeys) -> StartTurn {
     StartTurn {
+        client_message_id: None,
         trigger: None,
         input,
         sender: None,

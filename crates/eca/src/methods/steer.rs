@@ -2,6 +2,7 @@
 //! request to the model. A late one is dropped with a notice in the chat; most editors then send it as a prompt.
 
 use bobbin_core::{Command, CoreError};
+use bobbin_model::state::QueueChange;
 use bobbin_model::{InputPart, Refusal};
 use bobbin_peer::NotificationContext;
 use tokio::sync::oneshot;
@@ -60,6 +61,7 @@ pub(super) async fn remove(client: &Client, notification: &NotificationContext) 
     let id = earlier.flatten().ok_or_else(|| Ignored::new("nothing waits"))?;
     // A message that the Turn has already taken cannot be removed.
     let reply = Box::new(|_| {});
-    handle.send(Command::Unqueue { id, reply }).await;
+    let change = QueueChange::Remove(id);
+    handle.send(Command::ChangeQueue { change, reply }).await;
     Ok(())
 }

@@ -129,6 +129,7 @@ async fn say(client: &Client, request: &CallContext, responder: Responder) {
         lifetime: Lifetime::Unsubscribed,
     });
     let request = StartTurn {
+        client_message_id: None,
         trigger: None,
         input: vec![InputPart::Text { text }],
         sender: None,

@@ -17,7 +17,9 @@ fn question() -> Arc<Question> {
         id: ApprovalId::new("q"),
         thread: ThreadId::new("t"),
         turn: TurnId(1),
+        item: ItemId(2),
         call_id: "call_1".into(),
+        blocking: false,
         inquiry: Inquiry {
             text: "Tea?".into(),
             choices: vec![choice("yes", Some("hot")), choice("no", None)],

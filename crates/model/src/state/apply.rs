@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::{LiveTurn, ThreadState};
 use crate::{
-    ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Edge, Event, GivenMessage, Item, ItemId,
-    ItemStatus, Mode, Outcome, QueuedInputId, TokenUsage, Turn, TurnDiff, TurnId, TurnStatus, UnixMillis,
+    ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Edge, Event, GivenMessage, Item, ItemBody,
+    ItemId, ItemStatus, Mode, Outcome, QueuedInputId, TokenUsage, Turn, TurnDiff, TurnId, TurnStatus,
+    UnixMillis,
 };
 
 /// Most answers for the session that a Thread records.
@@ -73,7 +74,7 @@ impl ThreadState {
                 self.put_item(item);
                 if let Some(live) = &mut self.live {
                     live.approvals.push((**approval).clone());
-                    live.turn.status = TurnStatus::WaitingApproval;
+                    live.set_status();
                 }
             }
             Event::ApprovalResolved {
@@ -228,6 +229,7 @@ impl ThreadState {
             Some(old) => *old = item.clone(),
             None => live.turn.items.push(item.clone()),
         }
+        live.note_inquiry(item);
     }
 
     fn close_approval(&mut self, id: &ApprovalId, decision: Decision) {
@@ -242,14 +244,39 @@ impl ThreadState {
         let grant = approval.scope.grant_of(decision);
         self.grants
             .extend(grant.filter(|_| self.grants.len() < MAX_GRANTS));
-        if live.approvals.is_empty() {
-            live.turn.status = TurnStatus::Running;
-        }
+        live.set_status();
     }
 
     fn drop_queued(&mut self, id: Option<&QueuedInputId>) {
         if let Some(id) = id {
             self.queue.retain(|entry| entry.id != *id);
         }
+    }
+}
+
+impl LiveTurn {
+    /// Notes that an Item opens or settles a question of the model.
+    pub(super) fn note_inquiry(&mut self, item: &Item) {
+        match &item.body {
+            ItemBody::UserInputRequest(_) => self.inquiries.push(item.id),
+            ItemBody::UserInputResponse { request_id, .. } => {
+                let answered = self
+                    .open_inquiries()
+                    .find(|(_, request)| request.request_id == *request_id)
+                    .map(|(id, _)| id);
+                self.inquiries.retain(|id| Some(*id) != answered);
+            }
+            _ => return,
+        }
+        self.set_status();
+    }
+
+    /// Sets the Turn's status by its open questions.
+    fn set_status(&mut self) {
+        self.turn.status = match (self.approvals.is_empty(), self.inquiries.is_empty()) {
+            (false, _) => TurnStatus::WaitingApproval,
+            (true, false) => TurnStatus::WaitingInput,
+            (true, true) => TurnStatus::Running,
+        };
     }
 }

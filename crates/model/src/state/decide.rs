@@ -33,6 +33,8 @@ pub struct StartTurn {
     pub input: Vec<InputPart>,
     /// Who sent it.
     pub sender: Option<Sender>,
+    /// The client's own id of it.
+    pub client_message_id: Option<String>,
     /// What sent it, where no user did.
     pub trigger: Option<Box<Trigger>>,
     /// Channel it came through.
@@ -328,6 +330,7 @@ impl ThreadState {
             text,
             native: request.input,
             delivery,
+            client_message_id: request.client_message_id,
             sender: request.sender,
             trigger: request.trigger,
             channel_name: request.channel.clone(),

@@ -16,10 +16,11 @@ use std::sync::Arc;
 use crate::{
     Approval, ApprovalId, CallPreview, ContextUsage, Decision, DynamicTool, Edge, EdgeStatus, GivenMessage,
     Item, ItemBody, ItemId, ItemStatus, Plan, QueuedInput, Runtime, Scope, ThreadHeader, Turn, TurnDiff,
-    TurnFeatures, TurnId, TurnStatus, UnixMillis,
+    TurnFeatures, TurnId, TurnStatus, UnixMillis, UserInputRequest,
 };
 
 pub use decide::{NewThread, StartTurn, StatusChange};
+pub use queue::QueueChange;
 
 /// Most entries of a Thread's queue; the next one is refused (a guess: no user types that far ahead).
 pub const MAX_QUEUED_INPUTS: usize = 256;
@@ -68,6 +69,8 @@ pub struct LiveTurn {
     pub features: TurnFeatures,
     /// Open Approvals, oldest first.
     pub approvals: Vec<Approval>,
+    /// The Items of open questions of the model, oldest first.
+    pub inquiries: Vec<ItemId>,
     /// Answers so far, by the call that asked, each with its scope: an answer counts for that scope only.
     pub decided: BTreeMap<String, (Scope, Decision)>,
     /// Calls whose effect may have started.
@@ -116,6 +119,7 @@ impl ThreadState {
         Runtime {
             running: self.live.is_some(),
             waiting_on_approval: self.live.as_ref().is_some_and(|live| !live.approvals.is_empty()),
+            waiting_on_input: self.live.as_ref().is_some_and(|live| !live.inquiries.is_empty()),
             waiting_on_plan_confirmation: self.plan_pending,
         }
     }
@@ -149,6 +153,7 @@ impl LiveTurn {
             },
             features,
             approvals: Vec::new(),
+            inquiries: Vec::new(),
             decided: BTreeMap::new(),
             started_calls: BTreeSet::new(),
             arguments: BTreeMap::new(),
@@ -196,6 +201,14 @@ impl LiveTurn {
         }
     }
 
+    /// Finds the open questions of the model among the Items, which come from the store.
+    pub fn restore_inquiries(&mut self) {
+        for item in std::mem::take(&mut self.turn.items) {
+            self.note_inquiry(&item);
+            self.turn.items.push(item);
+        }
+    }
+
     /// Returns the Items that are not final.
     pub fn open_items(&self) -> impl Iterator<Item = &Item> {
         self.turn
@@ -213,6 +226,16 @@ impl LiveTurn {
             ItemBody::DynamicToolCall(call) if call.answer.is_none() => Some((call.call_id.as_str(), item)),
             _ => None,
         })
+    }
+
+    /// Returns the open questions of the model, oldest first.
+    pub fn open_inquiries(&self) -> impl Iterator<Item = (ItemId, &UserInputRequest)> {
+        self.inquiries
+            .iter()
+            .filter_map(|id| match &self.item(*id)?.body {
+                ItemBody::UserInputRequest(request) => Some((*id, &**request)),
+                _ => None,
+            })
     }
 
     /// Returns the result Item of a call.

@@ -1,5 +1,7 @@
 //! Decisions about inputs that wait: queueing, removing, giving to the running Turn, starting.
 
+use std::collections::BTreeSet;
+
 use super::decide::StartTurn;
 use super::{LiveTurn, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState};
 use crate::input::display_text;
@@ -7,6 +9,29 @@ use crate::{
     DeliveryMode, Event, InputPart, Item, ItemBody, ItemId, QueueStatus, QueuedInput, QueuedInputId, Refusal,
     Sender, ThreadStatus, TurnId, UnixMillis, item,
 };
+
+/// A user's change of the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueueChange {
+    /// Remove an entry.
+    Remove(QueuedInputId),
+    /// Set the order; each entry once.
+    Reorder(Vec<QueuedInputId>),
+    /// Give an entry to the running Turn.
+    Guide {
+        /// The entry.
+        id: QueuedInputId,
+        /// The Turn that must run.
+        expected: String,
+    },
+    /// Make an entry wait for a Turn of its own again.
+    TakeBack {
+        /// The entry.
+        id: QueuedInputId,
+        /// The Turn that the entry must be bound to.
+        expected: String,
+    },
+}
 
 impl ThreadState {
     /// Decides on the Turn of the queue's head, if the Thread is ready for it.
@@ -28,6 +53,7 @@ impl ThreadState {
         let head = (at < queue.len()).then(|| queue.remove(at))?;
         let origin = || self.header.origin_channel.clone();
         let request = StartTurn {
+            client_message_id: head.client_message_id,
             trigger: None,
             input: head.native,
             sender: head.sender,
@@ -99,6 +125,7 @@ impl ThreadState {
             id,
             native: request.input,
             sender: request.sender,
+            client_message_id: request.client_message_id,
             channel: request.channel,
             features: request.features,
             status: QueueStatus::Queued,
@@ -148,19 +175,52 @@ impl ThreadState {
         Ok(events)
     }
 
-    /// Decides on removing an entry from the queue.
+    /// Decides on a user's change of the queue. Returns no event where nothing changes.
     ///
     /// # Errors
-    /// [`Refusal::QueuedInputNotFound`].
-    pub fn decide_unqueue(&self, id: &QueuedInputId) -> Result<Vec<Event>, Refusal> {
-        let queue: Vec<_> = self
-            .queue
-            .iter()
-            .filter(|entry| entry.id != *id)
-            .cloned()
-            .collect();
-        if queue.len() == self.queue.len() {
-            return Err(Refusal::QueuedInputNotFound(id.clone()));
+    /// [`Refusal::QueuedInputNotFound`]; [`Refusal::Invalid`] for an order of other entries than those in the queue;
+    /// [`Refusal::ThreadNotActive`] and [`Refusal::NotNow`] for an entry that cannot be given to the Turn or taken back
+    /// from it.
+    pub fn decide_change_queue(&self, change: &QueueChange) -> Result<Vec<Event>, Refusal> {
+        let mut queue = self.queue.clone();
+        let find = |id: &QueuedInputId| {
+            let at = self.queue.iter().position(|entry| entry.id == *id);
+            at.ok_or_else(|| Refusal::QueuedInputNotFound(id.clone()))
+        };
+        match change {
+            QueueChange::Remove(id) => {
+                queue.remove(find(id)?);
+            }
+            QueueChange::Reorder(ids) => {
+                let at = ids.iter().map(find).collect::<Result<Vec<_>, _>>();
+                let at =
+                    at.map_err(|refusal| Refusal::Invalid(format!("The queue has changed: {refusal}.")))?;
+                let different: BTreeSet<_> = at.iter().collect();
+                if at.len() != queue.len() || different.len() != queue.len() {
+                    return Err(Refusal::Invalid(
+                        "'orderedQueuedInputIds' must have each input of the queue once.".into(),
+                    ));
+                }
+                queue = at.into_iter().map(|at| self.queue[at].clone()).collect();
+            }
+            QueueChange::Guide { id, expected } => {
+                let at = find(id)?;
+                self.check_active()?;
+                self.running(expected)?;
+                queue[at].status = QueueStatus::GuidancePending;
+            }
+            QueueChange::TakeBack { id, expected } => {
+                let entry = &mut queue[find(id)?];
+                if entry.status == QueueStatus::GuidancePending {
+                    let turn = self.live_turn().filter(|turn| turn.to_string() == *expected);
+                    turn.ok_or_else(|| Refusal::NotNow(format!("The input is not bound to '{expected}'.")))?;
+                    entry.status = QueueStatus::Queued;
+                    entry.lapses = false;
+                }
+            }
+        }
+        if queue == self.queue {
+            return Ok(Vec::new());
         }
         Ok(vec![Event::QueueChanged { queue }])
     }
@@ -181,18 +241,7 @@ impl ThreadState {
         let Some(entry) = queue.iter_mut().find(|entry| entry.id == *id) else {
             return Err(Refusal::QueuedInputNotFound(id.clone()));
         };
-        let live = self.live.as_ref().filter(|live| live.cancelling.is_none());
-        let Some(live) = live else {
-            return Err(Refusal::NotNow(
-                "No turn is running that could be guided; the input stays queued.".into(),
-            ));
-        };
-        if expected != live.turn.id.to_string() {
-            return Err(Refusal::NotNow(format!(
-                "{} is running, not '{expected}'; the input stays queued.",
-                live.turn.id
-            )));
-        }
+        self.running(expected)?;
         if entry.status != QueueStatus::Queued {
             return Err(Refusal::NotNow(format!("Queued input {id} is guidance already.")));
         }
@@ -201,6 +250,52 @@ impl ThreadState {
             entry.sender = sender;
         }
         Ok(vec![Event::QueueChanged { queue }])
+    }
+
+    /// Decides on a new input for the running Turn. If the Turn ends first, the input waits in the queue.
+    ///
+    /// # Errors
+    /// As [`ThreadState::decide_enqueue`]; [`Refusal::NotNow`] when that Turn does not run, and for a subagent.
+    pub fn decide_steer_input(
+        &self,
+        id: QueuedInputId,
+        expected: &str,
+        request: StartTurn,
+        now: UnixMillis,
+    ) -> Result<Vec<Event>, Refusal> {
+        self.check_active()?;
+        if self.header.source.sub_agent().is_some() {
+            return Err(Refusal::NotNow(
+                "A subagent is guided by its parent; nothing was stored.".into(),
+            ));
+        }
+        self.running(expected)?;
+        let mut events = self.decide_enqueue(id, request, now)?;
+        for event in &mut events {
+            if let Event::QueueChanged { queue } = event
+                && let Some(entry) = queue.last_mut()
+            {
+                entry.status = QueueStatus::GuidancePending;
+            }
+        }
+        Ok(events)
+    }
+
+    /// Checks that a Turn runs and is not being stopped.
+    fn running(&self, expected: &str) -> Result<(), Refusal> {
+        let live = self.live.as_ref().filter(|live| live.cancelling.is_none());
+        let Some(live) = live else {
+            return Err(Refusal::NotNow(
+                "No turn is running that could be guided; the input stays where it was.".into(),
+            ));
+        };
+        if expected != live.turn.id.to_string() {
+            return Err(Refusal::NotNow(format!(
+                "{} is running, not '{expected}'; the input stays where it was.",
+                live.turn.id
+            )));
+        }
+        Ok(())
     }
 
     /// Decides on the guidance that waits for the open Turn: each entry leaves the queue and becomes an Item.
@@ -219,6 +314,7 @@ impl ThreadState {
                 text: display_text(&entry.native),
                 native: entry.native,
                 delivery: DeliveryMode::Guidance,
+                client_message_id: entry.client_message_id,
                 sender: entry.sender,
                 trigger: None,
                 channel_name: entry.channel,

@@ -42,6 +42,7 @@ fn play(state: &mut ThreadState, events: &[Event]) -> Option<Turn> {
 
 fn request(text: &str) -> StartTurn {
     StartTurn {
+        client_message_id: None,
         trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,
@@ -451,9 +452,13 @@ fn queue_is_first_in_first_out_and_starts_only_when_idle() {
     play(&mut state, &events);
     assert_eq!(state.queue.len(), 1);
     assert_eq!(state.live_turn(), Some(TurnId(2)));
-    let gone = state.decide_unqueue(&QueuedInputId::new("a"));
+    let gone = state.decide_change_queue(&QueueChange::Remove(QueuedInputId::new("a")));
     assert_eq!(gone, Err(Refusal::QueuedInputNotFound(QueuedInputId::new("a"))));
-    assert!(state.decide_unqueue(&QueuedInputId::new("b")).is_ok());
+    assert!(
+        state
+            .decide_change_queue(&QueueChange::Remove(QueuedInputId::new("b")))
+            .is_ok()
+    );
 }
 
 #[test]
@@ -651,7 +656,7 @@ fn any_command(state: &ThreadState, step: u8, n: usize) -> Vec<Event> {
             .decide_add_item(error, NOW)
             .map(|(_, events)| events)
             .unwrap_or_default(),
-        8 => state.decide_close_approvals(NOW),
+        8 => state.decide_close_questions(NOW),
         _ => state.decide_cancel("enough", NOW),
     }
 }

@@ -5,7 +5,7 @@ use crate::item::{CommandStatus, ExecutionStatus};
 use crate::plan::CREATE_PLAN;
 use crate::{
     Approval, ApprovalId, ContextNote, DecidedBy, Decision, DynamicToolError, Event, Item, ItemBody, ItemId,
-    ItemStatus, Json, Mode, Outcome, Refusal, ToolAnswer, TurnId, UnixMillis,
+    ItemStatus, Json, Mode, Outcome, Refusal, ToolAnswer, TurnId, UnixMillis, UserInputRequest,
 };
 
 impl ThreadState {
@@ -75,6 +75,25 @@ impl ThreadState {
         Some((id, events))
     }
 
+    /// Decides on a question of the model, or finds the open question of the same call. Returns its Item, and the events if
+    /// it is new.
+    pub fn decide_inquire(&self, request: UserInputRequest, now: UnixMillis) -> Option<(Item, Vec<Event>)> {
+        let live = self.live.as_ref()?;
+        let known = live
+            .open_inquiries()
+            .find(|(_, open)| open.call_id == request.call_id);
+        if let Some(item) = known.and_then(|(id, _)| live.item(id)) {
+            return Some((item.clone(), Vec::new()));
+        }
+        let body = ItemBody::UserInputRequest(Box::new(request));
+        let item = Item::whole(live.next_item(), now, body);
+        let event = Event::ItemAdded {
+            turn: live.turn.id,
+            item: Box::new(item.clone()),
+        };
+        Some((item, vec![event]))
+    }
+
     /// Decides on opening an Approval. Fills in `approval.item`.
     pub fn decide_ask(&self, mut approval: Approval) -> Option<Vec<Event>> {
         let live = self.live.as_ref()?;
@@ -132,11 +151,11 @@ impl ThreadState {
         Ok(events.collect())
     }
 
-    /// Decides on the end of the open Turn: open Items become final as they are, open Approvals are settled as
-    /// `cancel`, and the Turn's end is the last event.
+    /// Decides on the end of the open Turn: open Items become final as they are, open questions are settled
+    /// without an answer, and the Turn's end is the last event.
     pub fn decide_end_turn(&self, outcome: Outcome, now: UnixMillis) -> Vec<Event> {
         let Some(live) = &self.live else { return Vec::new() };
-        let mut events = self.decide_close_approvals(now);
+        let mut events = self.decide_close_questions(now);
         events.extend(
             live.open_items()
                 .map(|item| live.completed(item, stopped_body(item, &outcome), now)),
@@ -182,18 +201,14 @@ impl ThreadState {
             turn: live.turn.id,
             reason: reason.to_owned(),
         }];
-        events.extend(self.decide_close_approvals(now));
+        events.extend(self.decide_close_questions(now));
         events
     }
 
-    /// Settles every open Approval as `cancel`.
-    pub fn decide_close_approvals(&self, now: UnixMillis) -> Vec<Event> {
+    /// Settles every open Approval as `cancel`, and every open question of the model without an answer.
+    pub fn decide_close_questions(&self, now: UnixMillis) -> Vec<Event> {
         let Some(live) = &self.live else { return Vec::new() };
-        let first = live.next_item().0;
-        (first..)
-            .zip(&live.approvals)
-            .map(|(id, open)| resolved(open, Decision::Cancel, DecidedBy::Interrupt, ItemId(id), now))
-            .collect()
+        live.closed(|_| true, &DecidedBy::Interrupt, live.next_item(), now)
     }
 
     /// Returns the open Turn's number.
@@ -203,13 +218,37 @@ impl ThreadState {
 }
 
 impl LiveTurn {
-    /// Settles the open Approvals of a call that got its result. The first answer has the Item `first`.
+    /// Settles the open Approvals and questions of a call that got its result. The first answer has the Item `first`.
     fn unanswered(&self, call_id: &str, first: ItemId, now: UnixMillis) -> Vec<Event> {
-        let open = self.approvals.iter().filter(|open| open.call_id == call_id);
-        (first.0..)
-            .zip(open)
-            .map(|(id, open)| resolved(open, Decision::Cancel, DecidedBy::CallEnded, ItemId(id), now))
-            .collect()
+        self.closed(|call| call == call_id, &DecidedBy::CallEnded, first, now)
+    }
+
+    /// Settles the open Approvals and questions of some calls: no answer will come.
+    fn closed(
+        &self,
+        is_of: impl Fn(&str) -> bool,
+        by: &DecidedBy,
+        first: ItemId,
+        now: UnixMillis,
+    ) -> Vec<Event> {
+        let mut ids = (first.0..).map(ItemId);
+        let mut next = || ids.next().unwrap_or(first);
+        let approvals = self.approvals.iter().filter(|open| is_of(&open.call_id));
+        let mut events: Vec<Event> = approvals
+            .map(|open| resolved(open, Decision::Cancel, by.clone(), next(), now))
+            .collect();
+        let inquiries = self.open_inquiries().filter(|(_, open)| is_of(&open.call_id));
+        events.extend(inquiries.map(|(_, open)| {
+            let body = ItemBody::UserInputResponse {
+                request_id: open.request_id.clone(),
+                answer: None,
+            };
+            Event::ItemAdded {
+                turn: self.turn.id,
+                item: Box::new(Item::whole(next(), now, body)),
+            }
+        }));
+        events
     }
 
     fn completed(&self, item: &Item, body: Option<ItemBody>, now: UnixMillis) -> Event {

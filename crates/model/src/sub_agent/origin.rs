@@ -99,6 +99,7 @@ pub(super) mod tests {
 
     fn queued(id: &str, sender: Option<Sender>) -> QueuedInput {
         QueuedInput {
+            client_message_id: None,
             id: QueuedInputId::new(id),
             native: Vec::new(),
             sender,
@@ -133,6 +134,7 @@ pub(super) mod tests {
             let mut state = subagent();
             assert_eq!(started_by_parent(&state), None, "no Turn is open");
             let request = StartTurn {
+                client_message_id: None,
                 input: vec![InputPart::Text { text: "look".into() }],
                 sender: Some(sender),
                 channel: None,

@@ -176,6 +176,7 @@ impl Bench {
 
     async fn start_with(&self, input: Vec<InputPart>, features: TurnFeatures) {
         let request = StartTurn {
+            client_message_id: None,
             trigger: None,
             input,
             sender: None,

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::convert::{self, ToolExecutions};
 use crate::group::Groups;
-use crate::groups::item::{ITEM_APPROVAL_RESOLVED, ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED, user_input};
+use crate::groups::item::ITEM_APPROVAL_RESOLVED;
 use crate::groups::subagent;
 use crate::groups::subagent::{SUBAGENT_GRAPH_CHANGED, SUBAGENT_GRAPH_CHANGED_TODAY, SUBAGENT_PROGRESS};
 use crate::groups::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
@@ -101,8 +101,12 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
         FrameBody::Ephemeral(Ephemeral::Broadcast(news)) => {
             messages.extend(groups.broadcast(news, frame.at));
         }
-        // A question is a request to the clients that can answer it.
-        FrameBody::Ephemeral(Ephemeral::QuestionOpened(_) | Ephemeral::Waiting { call: Some(_), .. }) => {}
+        // A question is a request to the clients that can answer it; Items say how it ends.
+        FrameBody::Ephemeral(
+            Ephemeral::QuestionOpened(_)
+            | Ephemeral::QuestionClosed(_)
+            | Ephemeral::Waiting { call: Some(_), .. },
+        ) => {}
         FrameBody::Ephemeral(Ephemeral::Waiting { turn, text, .. }) => {
             let params = TurnWaitingNotification {
                 thread_id,
@@ -111,10 +115,6 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
                 seq,
             };
             messages.push(message(TURN_WAITING, &params));
-        }
-        FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
-            let method = ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
-            messages.push(message(method, &user_input::resolved(question)));
         }
         FrameBody::Ephemeral(Ephemeral::Subagent { question, .. }) => match question {
             // A request asks it.

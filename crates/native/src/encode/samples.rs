@@ -58,6 +58,7 @@ pub(super) fn user_item() -> Box<Item> {
             text: "Look @boil.rs".into(),
             native: vec![text("Look "), file],
             delivery: DeliveryMode::Normal,
+            client_message_id: None,
             sender: Some(Sender {
                 sender_id: "u-3".into(),
                 sender_name: "Mika".into(),
@@ -91,6 +92,7 @@ pub(super) fn header() -> ThreadHeader {
 
 pub(super) fn queue() -> Vec<QueuedInput> {
     vec![QueuedInput {
+        client_message_id: Some("u-7".into()),
         id: QueuedInputId::new("queued_20270104101535200_b7c1dz"),
         native: vec![text("Then count them")],
         sender: None,
@@ -121,6 +123,7 @@ pub(super) fn of_threads() -> Vec<(&'static str, Frame)> {
     let runtime = Runtime {
         running: true,
         waiting_on_approval: true,
+        waiting_on_input: false,
         waiting_on_plan_confirmation: false,
     };
     let thread_box = Box::new(header());

@@ -2,8 +2,8 @@
 
 use bobbin_core::{Frame, View, WireMessage};
 use bobbin_model::{
-    ContextUsage, Delta, DeltaChannel, Event, Item, ItemStatus, Outcome, RevertedFile, ThreadId, Turn,
-    TurnDiff, TurnId, TurnStatus,
+    ContextUsage, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, Outcome, RevertedFile, ThreadId,
+    Turn, TurnDiff, TurnId, TurnStatus,
 };
 
 use super::{Kind, message};
@@ -13,9 +13,11 @@ use crate::groups::item::delta::{
     ToolCallArgumentsDeltaNotification,
 };
 use crate::groups::item::usage::UsageDeltaNotification;
+use crate::groups::item::user_input_types::UserInputResolvedNotification;
 use crate::groups::item::{
     ITEM_AGENT_MESSAGE_DELTA, ITEM_APPROVAL_RESOLVED, ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, ITEM_COMPLETED,
-    ITEM_REASONING_DELTA, ITEM_STARTED, ITEM_TOOL_CALL_ARGUMENTS_DELTA, ITEM_USAGE_DELTA,
+    ITEM_REASONING_DELTA, ITEM_STARTED, ITEM_TOOL_CALL_ARGUMENTS_DELTA,
+    ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED, ITEM_USAGE_DELTA,
 };
 use crate::groups::system::SYSTEM_EVENT;
 use crate::groups::system::types::{SystemEventKind, SystemEventNotification};
@@ -70,6 +72,16 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
         }
         Event::ItemAdded { turn, item } if kind.tool_executions.shows(item) => {
             out.push(of_item(seq, ITEM_STARTED, thread, *turn, &opened(item)));
+            if let ItemBody::UserInputResponse { request_id, .. } = &item.body {
+                let params = UserInputResolvedNotification {
+                    thread_id: thread.to_string(),
+                    turn_id: turn.to_string(),
+                    request_id: request_id.to_string(),
+                    item: convert::item(*turn, item),
+                    seq: kind.seq(frame, out.len()),
+                };
+                out.push(message(ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED, &params));
+            }
             let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, ITEM_COMPLETED, thread, *turn, item));
         }

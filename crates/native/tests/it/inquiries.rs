@@ -55,7 +55,6 @@ async fn a_person_is_asked_and_the_answer_is_the_calls_result() {
             false,
         ),
         (json!({ "answers": {} }), "the user did not want to answer", false),
-        (json!("what?"), "the user did not want to answer", false),
     ] {
         client.start_turn(&id, ASK).await;
         let seen = client.until(REQUEST).await;
@@ -74,9 +73,14 @@ async fn a_person_is_asked_and_the_answer_is_the_calls_result() {
                 &json!(id),
                 &json!([{
                     "id": "1",
+                    "header": "Which tea?",
                     "question": "Which tea?",
-                    "options": [{ "label": "green", "description": "As ever." }, { "label": "black" }],
+                    "options": [
+                        { "label": "green", "description": "As ever." },
+                        { "label": "black", "description": "" },
+                    ],
                     "isOther": false,
+                    "isSecret": false,
                 }])
             )
         );
@@ -108,45 +112,98 @@ async fn everybody_who_can_is_asked_and_the_first_answer_counts() {
     starter.reply(&first, answer("green")).await;
     let seen = plain.until("turn/completed").await;
     assert_eq!(result_of(seen.last().unwrap()), ("black", true));
-    let told = |message: &Value| {
-        message["method"]
-            .as_str()
-            .is_some_and(|method| method.starts_with(REQUEST))
-    };
-    assert!(
-        !seen.iter().any(told),
-        "a client that says nothing of questions hears nothing of them"
+    let named = |name: &str| seen.iter().filter(|message| message["method"] == name).count();
+    assert_eq!(
+        (named(REQUEST), named(RESOLVED)),
+        (0, 1),
+        "only the end concerns a client that answers nothing"
     );
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_answer_does_not_answer_for_the_others() {
+async fn what_is_no_answer_leaves_the_question_open_and_the_client_may_be_asked_again() {
     let server = server().await;
     let mut one = asked_client(&server).await;
     let mut other = asked_client(&server).await;
     let id = one.start_thread().await;
-    other.call("thread/subscribe", json!({ "threadId": id })).await;
-    let cannot = async |client: &Client, asked: &Value| {
-        let error = json!({ "code": -32601, "message": "Method not found" });
-        let reply = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
-        client.send_text(reply.to_string()).await;
-    };
+    let here = json!({ "threadId": id });
+    other.call("thread/subscribe", here.clone()).await;
     one.start_turn(&id, ASK).await;
     let (first, second) = (one.wait_for(REQUEST).await, other.wait_for(REQUEST).await);
-    cannot(&one, &first).await;
-    // Earlier messages have been read.
-    assert_eq!(one.error("no/such", json!({})).await["code"], -32601);
-    other.reply(&second, answer("black")).await;
+    let error = json!({ "code": -32601, "message": "Method not found" });
+    let error = json!({ "jsonrpc": "2.0", "id": first["id"], "error": error });
+    one.send_text(error.to_string()).await;
+    other.reply(&second, json!("what?")).await;
+    for client in [&mut one, &mut other] {
+        let read = client.call("thread/read", here.clone()).await;
+        assert_eq!(read["thread"]["runtime"]["waitingOnInput"], true);
+    }
+    one.call("thread/subscribe", here.clone()).await;
+    let again = one.wait_for(REQUEST).await;
+    assert_eq!(again["params"], first["params"]);
+    other.call("thread/resume", here).await;
+    let again = other.wait_for(REQUEST).await;
+    other.reply(&again, answer("black")).await;
     let ended = one.wait_for("turn/completed").await;
     assert_eq!(result_of(&ended), ("black", true));
-    // If no client can answer, the model does not wait.
-    one.find("idle", is_idle).await;
-    one.start_turn(&id, ASK).await;
-    let (first, second) = (one.wait_for(REQUEST).await, other.wait_for(REQUEST).await);
-    cannot(&one, &first).await;
-    cannot(&other, &second).await;
-    let ended = one.wait_for("turn/completed").await;
-    assert_eq!(result_of(&ended), ("the user did not want to answer", false));
+}
+
+#[tokio::test]
+async fn items_record_the_question_and_its_answer_around_the_request() {
+    let server = server().await;
+    let mut client = server
+        .client_with(json!({ "requestUserInputSupport": true }))
+        .await;
+    let id = client.start_thread().await;
+    client.start_turn(&id, ASK).await;
+    let seen = client.until(REQUEST).await;
+    let asked = seen.last().unwrap().clone();
+    let params = &asked["params"];
+    let place =
+        |messages: &[Value], wanted: &dyn Fn(&Value) -> bool| messages.iter().position(wanted).unwrap();
+    let is = |method: &'static str, kind: &'static str| {
+        move |message: &Value| message["method"] == method && message["params"]["item"]["type"] == kind
+    };
+    let started = place(&seen, &is("item/started", "userInputRequest"));
+    let item = &seen[started + 1]["params"]["item"];
+    assert!(is("item/completed", "userInputRequest")(&seen[started + 1]));
+    assert_eq!(item["id"], params["itemId"]);
+    assert_eq!(
+        item["payload"],
+        json!({
+            "requestId": params["requestId"],
+            "callId": params["callId"],
+            "isBlocking": false,
+            "questions": params["questions"],
+        })
+    );
+    let runtime =
+        |waits: bool| move |message: &Value| message["params"]["runtime"]["waitingOnInput"] == waits;
+    assert!(place(&seen[started..], &runtime(true)) > 1);
+    client.reply(&asked, answer("green")).await;
+    let seen = client.until("turn/completed").await;
+    let started = place(&seen, &is("item/started", "userInputResponse"));
+    let resolved = &seen[started + 1];
+    assert!(is(RESOLVED, "userInputResponse")(resolved), "{resolved}");
+    assert_eq!(resolved["params"]["requestId"], params["requestId"]);
+    let response = json!({ "requestId": params["requestId"], "response": answer("green") });
+    assert_eq!(resolved["params"]["item"]["payload"], response);
+    assert!(is("item/completed", "userInputResponse")(&seen[started + 2]));
+    assert!(!seen[..started].iter().any(runtime(false)) && runtime(false)(&seen[started + 3]));
+}
+
+#[tokio::test]
+async fn a_question_in_plan_mode_is_part_of_the_plan() {
+    let server = server().await;
+    let mut client = asked_client(&server).await;
+    let id = client.start_thread().await;
+    let mode = json!({ "threadId": id, "mode": "plan" });
+    client.call("thread/mode/set", mode).await;
+    client.start_turn(&id, ASK).await;
+    let asked = client.wait_for(REQUEST).await;
+    assert_eq!(asked["params"]["isBlocking"], true);
+    client.reply(&asked, answer("green")).await;
+    client.wait_for("turn/completed").await;
 }
 
 #[tokio::test]
@@ -173,33 +230,11 @@ async fn interrupting_takes_a_question_back() {
         .call("turn/interrupt", json!({ "threadId": id, "turnId": "" }))
         .await;
     let seen = client.until("turn/cancelled").await;
-    if !seen.iter().any(|message| message["method"] == RESOLVED) {
-        client.wait_for(RESOLVED).await;
-    }
+    let resolved = seen.iter().find(|message| message["method"] == RESOLVED).unwrap();
+    assert_eq!(
+        resolved["params"]["item"]["payload"]["response"],
+        json!({ "answers": {} })
+    );
     client.reply(&asked, answer("green")).await;
     assert_eq!(client.error("no/such", json!({})).await["code"], -32601);
-}
-
-#[tokio::test]
-async fn that_a_question_is_settled_is_told_to_those_who_follow_the_thread() {
-    let server = server().await;
-    let mut client = asked_client(&server).await;
-    let mut stranger = asked_client(&server).await;
-    let id = client.start_thread().await;
-    client.start_turn(&id, ASK).await;
-    let asked = client.wait_for(REQUEST).await;
-    client.reply(&asked, answer("green")).await;
-    client.wait_for(RESOLVED).await;
-    // The same log has both, this one later.
-    let seen = async {
-        let mut seen = Vec::new();
-        loop {
-            let message = stranger.next().await.unwrap();
-            if is_idle(&message) && message["params"]["threadId"] == id.as_str() {
-                return seen;
-            }
-            seen.push(message);
-        }
-    };
-    assert!(!seen.await.iter().any(|message| message["method"] == RESOLVED));
 }

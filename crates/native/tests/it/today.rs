@@ -313,3 +313,198 @@ async fn errors_say_their_kind_as_a_word() {
         (&json!("MethodNotFound"), &json!("dreams/list"))
     );
 }
+
+fn ids(queue: &Value) -> Vec<&str> {
+    let entries = queue["queuedInputs"].as_array().unwrap().iter();
+    entries.map(|entry| entry["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn the_queue_is_put_in_order_and_its_inputs_are_given_to_the_turn_and_taken_back() {
+    let server = Server::start().await;
+    let mut client = server.client_with(desktop()).await;
+    let id = client.start_thread().await;
+    let turn = client.start_turn(&id, "wait\nlisten").await;
+    let mut queued = Vec::new();
+    for text in ["say milk", "say sugar"] {
+        let input = json!([{ "type": "text", "text": text }]);
+        let params = json!({ "threadId": id, "input": input, "clientUserMessageId": text });
+        let entry = client.call("turn/enqueue", params).await["queuedInput"].clone();
+        assert_eq!(entry["clientUserMessageId"], text);
+        queued.push(entry["id"].as_str().unwrap().to_owned());
+    }
+    let [milk, sugar] = [&queued[0], &queued[1]];
+    let order = |ids: &[&str]| json!({ "threadId": id, "orderedQueuedInputIds": ids });
+    let turned = client.call("turn/queue/reorder", order(&[sugar, milk])).await;
+    assert_eq!(ids(&turned), [sugar, milk]);
+    loop {
+        let news = client.wait_for("thread/queue/updated").await;
+        if ids(&news["params"]) == [sugar, milk] {
+            break;
+        }
+    }
+    for wrong in [&[sugar.as_str()][..], &[sugar, sugar], &[sugar, "q9"]] {
+        let error = client.error("turn/queue/reorder", order(wrong)).await;
+        assert_eq!(error["code"], -32602);
+    }
+    let update = |entry: &str, turn: &str, status: &str| json!({ "threadId": id, "expectedTurnId": turn, "queuedInputId": entry, "status": status });
+    for _ in 0..2 {
+        let given = client
+            .call("turn/queue/update", update(milk, &turn, "guidancePending"))
+            .await;
+        assert_eq!(ids(&given), [sugar, milk]);
+        assert_eq!(given["queuedInputs"][1]["status"], "guidancePending");
+    }
+    for _ in 0..2 {
+        let back = client
+            .call("turn/queue/update", update(milk, &turn, "queued"))
+            .await;
+        assert_eq!(back["queuedInputs"][1]["status"], "queued");
+    }
+    for (params, code) in [
+        (update(milk, "turn_009", "guidancePending"), -32603),
+        (update("q9", &turn, "queued"), -32010),
+        (update(milk, &turn, "started"), -32602),
+    ] {
+        assert_eq!(client.error("turn/queue/update", params).await["code"], code);
+    }
+    server.engine.release();
+    for text in ["say sugar", "say milk"] {
+        let seen = client.until("turn/completed").await;
+        let message = seen
+            .iter()
+            .rfind(|message| message["params"]["item"]["type"] == "userMessage");
+        let payload = &message.unwrap()["params"]["item"]["payload"];
+        if text == payload["text"] {
+            assert_eq!(payload["clientUserMessageId"], text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_new_input_is_given_to_the_running_turn() {
+    let server = Server::start().await;
+    let mut client = server.client_with(desktop()).await;
+    let id = client.start_thread().await;
+    let turn = client.start_turn(&id, "wait\nlisten").await;
+    let input = json!([{ "type": "text", "text": "less sugar" }]);
+    let steer = |turn: &str| json!({ "threadId": id, "expectedTurnId": turn, "input": input, "clientUserMessageId": "u-7" });
+    let error = client.error("turn/steer", steer("turn_009")).await;
+    assert_eq!(error["code"], -32603);
+    let mut both = steer(&turn);
+    both["queuedInputId"] = json!("q1");
+    assert_eq!(client.error("turn/steer", both).await["code"], -32602);
+    let neither = json!({ "threadId": id, "expectedTurnId": turn });
+    assert_eq!(client.error("turn/steer", neither).await["code"], -32602);
+    let mut long = steer(&turn);
+    long["clientUserMessageId"] = json!("u".repeat(129));
+    assert_eq!(client.error("turn/steer", long).await["code"], -32602);
+    let steered = client.call("turn/steer", steer(&turn)).await;
+    assert_eq!(steered["turnId"], json!(turn));
+    assert_eq!(steered["queuedInputs"].as_array().unwrap().len(), 1);
+    let news = client.wait_for("thread/queue/updated").await;
+    let entry = &news["params"]["queuedInputs"][0];
+    assert_eq!(
+        (&entry["status"], &entry["clientUserMessageId"]),
+        (&json!("guidancePending"), &json!("u-7"))
+    );
+    server.engine.release();
+    let seen = client.until("turn/completed").await;
+    let said = seen.iter().rfind(|message| {
+        message["method"] == "item/completed" && message["params"]["item"]["type"] == "userMessage"
+    });
+    let payload = &said.unwrap()["params"]["item"]["payload"];
+    assert_eq!(
+        (&payload["deliveryMode"], &payload["clientUserMessageId"]),
+        (&json!("guidance"), &json!("u-7"))
+    );
+    let started = methods(&seen)
+        .into_iter()
+        .filter(|method| *method == "turn/started");
+    assert_eq!(started.count(), 1);
+}
+
+#[tokio::test]
+async fn a_fork_ends_where_it_is_asked_to_and_names_its_origin() {
+    let server = Server::start().await;
+    let mut client = server.client_with(desktop()).await;
+    let id = client.start_thread().await;
+    for text in ["say one", "say two"] {
+        client.start_turn(&id, text).await;
+        client.wait_for("turn/completed").await;
+    }
+    let running = client.start_turn(&id, "say three\nwait").await;
+    let turns = async |client: &mut Client, params: Value| {
+        let forked = client.call("thread/fork", params).await;
+        let thread = &forked["thread"];
+        assert!(forked["instructionSources"].is_array() && thread.get("turns").is_none());
+        assert_eq!(
+            (&thread["forkedFromId"], &thread["sessionId"]),
+            (&json!(id), &thread["id"])
+        );
+        let list = json!({ "threadId": thread["id"], "sortDirection": "ascending" });
+        let turns = client.call("thread/turns/list", list).await;
+        let turns = turns["data"].as_array().unwrap().iter();
+        let turns: Vec<_> = turns
+            .map(|turn| format!("{} {}", turn["id"], turn["status"]))
+            .collect();
+        let items = json!({ "threadId": thread["id"], "sortDirection": "descending", "limit": 1 });
+        let items = client.call("thread/items/list", items).await;
+        if let Some(last) = items["data"].get(0) {
+            let payload = &last["item"]["payload"];
+            assert_eq!(
+                (&payload["kind"], &payload["sourceThreadId"]),
+                (&json!("forked"), &json!(id))
+            );
+        }
+        turns.join(", ").replace('"', "")
+    };
+    let at = |point: Value| json!({ "threadId": id, "forkPoint": point });
+    let [one, two, three] = ["turn_001 completed", "turn_002 completed", "turn_003 cancelled"];
+    for (params, expected) in [
+        (json!({ "threadId": id }), format!("{one}, {two}, {three}")),
+        (json!({ "threadId": id, "turnId": "turn_001" }), one.to_owned()),
+        (
+            at(json!({ "turnId": "turn_002", "position": "after" })),
+            format!("{one}, {two}"),
+        ),
+        (
+            at(json!({ "turnId": "turn_002", "position": "before" })),
+            one.to_owned(),
+        ),
+        (
+            at(json!({ "turnId": "turn_001", "position": "before" })),
+            String::new(),
+        ),
+        (
+            at(json!({ "turnId": "turn_002", "itemId": "item_001" })),
+            format!("{one}, turn_002 cancelled"),
+        ),
+        (at(json!({ "turnId": running })), format!("{one}, {two}, {three}")),
+    ] {
+        assert_eq!(turns(&mut client, params.clone()).await, expected, "{params}");
+    }
+    let mut both = at(json!({ "turnId": "turn_001" }));
+    both["turnId"] = json!("turn_001");
+    for (params, code) in [
+        (both, -32602),
+        (at(json!({ "turnId": "turn_001", "itemId": "item_099" })), -32602),
+        (json!({ "threadId": id, "ephemeral": true }), -32602),
+        (at(json!({ "turnId": "turn_099" })), -32013),
+        (at(json!({ "turnId": "N" })), -32013),
+        (json!({ "threadId": id, "turnId": running }), -32012),
+    ] {
+        assert_eq!(
+            client.error("thread/fork", params.clone()).await["code"],
+            code,
+            "{params}"
+        );
+    }
+    let named = json!({ "threadId": id, "displayName": "Second pot", "config": { "mode": "plan" } });
+    let thread = client.call("thread/fork", named).await["thread"].clone();
+    assert_eq!(
+        (&thread["displayName"], &thread["configuration"]["mode"]),
+        (&json!("Second pot"), &json!("plan"))
+    );
+    server.engine.release();
+}

@@ -116,6 +116,7 @@ pub(crate) async fn enqueue(thread: &ThreadHandle, text: &str) {
 
 fn request(text: &str) -> StartTurn {
     StartTurn {
+        client_message_id: None,
         trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,

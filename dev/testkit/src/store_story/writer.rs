@@ -119,6 +119,7 @@ pub fn me() -> Identity {
 /// Returns an input.
 pub fn prompt(text: &str) -> StartTurn {
     StartTurn {
+        client_message_id: None,
         trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,

@@ -127,8 +127,6 @@ fn exactly_the_events_of_a_thread_carry_a_number() {
         "system/jobResult",
         "subagent/graphChanged",
         "subagent/graph/changed",
-        // As durable as the call that asks.
-        "item/tool/requestUserInput/resolved",
         "mcp/status/updated",
         "mcp/login/completed",
         "workspace/configChanged",

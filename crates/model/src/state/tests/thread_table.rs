@@ -7,6 +7,7 @@ use super::lines::table;
 use super::scenes::{cancelling, client_keeps_history, full, guided, kettle, queued, subagent, with};
 use super::*;
 use crate::{EdgeStatus, GivenMessage};
+use QueueChange::{Guide, Remove, Reorder, TakeBack};
 
 fn q(id: &str) -> QueuedInputId {
     QueuedInputId::new(id)
@@ -14,6 +15,7 @@ fn q(id: &str) -> QueuedInputId {
 
 fn nothing() -> StartTurn {
     StartTurn {
+        client_message_id: None,
         trigger: None,
         input: Vec::new(),
         ..request("")
@@ -64,8 +66,13 @@ fn the_queue_changes_as_the_table_says() {
         running("one"), |s| s.decide_enqueue_next(q("x"), request("go"), LATER) => [
             r#"queueChanged x>@turn_001="go""#,
         ];
-        queued(), |s| s.decide_unqueue(&q("a")) => [r#"queueChanged b>="b""#];
-        queued(), |s| s.decide_unqueue(&q("x")) => ["no: QueuedInputNotFound"];
+        queued(), |s| s.decide_change_queue(&Remove(q("a"))) => [r#"queueChanged b>="b""#];
+        queued(), |s| s.decide_change_queue(&Remove(q("x"))) => ["no: QueuedInputNotFound"];
+        queued(), |s| s.decide_change_queue(&Reorder(vec![q("b"), q("a")])) => [r#"queueChanged b>="b" a="a""#];
+        queued(), |s| s.decide_change_queue(&Reorder(vec![q("a"), q("b")])) => [];
+        queued(), |s| s.decide_change_queue(&Reorder(vec![q("b")])) => ["no: Invalid"];
+        queued(), |s| s.decide_change_queue(&Reorder(vec![q("b"), q("b")])) => ["no: Invalid"];
+        queued(), |s| s.decide_change_queue(&Reorder(vec![q("b"), q("x")])) => ["no: Invalid"];
         // The first entry has its Turn; after a bad end only the one that follows any end.
         queued(), |s| s.decide_start_queued(LATER) => [
             "turnStarted turn_001 item_001[@2000] Queued a channel=cli approvals=true from=a",
@@ -100,6 +107,26 @@ fn guidance_reaches_the_running_turn_as_the_table_says() {
         guided(), |s| guide(s, "x", 1, Some("q")) => [
             r#"queueChanged g!@turn_001="g" l!~@turn_001="l" x!~@turn_001="q\nx""#,
         ];
+        guided(), |s| s.decide_change_queue(&Guide { id: q("q"), expected: "turn_001".into() }) => [
+            r#"queueChanged q!@turn_001="q" g!@turn_001="g" l!~@turn_001="l""#,
+        ];
+        guided(), |s| s.decide_change_queue(&Guide { id: q("g"), expected: "turn_001".into() }) => [];
+        guided(), |s| s.decide_change_queue(&Guide { id: q("q"), expected: "turn_002".into() }) => ["no: NotNow"];
+        guided(), |s| s.decide_change_queue(&Guide { id: q("x"), expected: "turn_001".into() }) => [
+            "no: QueuedInputNotFound",
+        ];
+        guided(), |s| s.decide_change_queue(&TakeBack { id: q("l"), expected: "turn_001".into() }) => [
+            r#"queueChanged q@turn_001="q" g!@turn_001="g" l@turn_001="l""#,
+        ];
+        guided(), |s| s.decide_change_queue(&TakeBack { id: q("l"), expected: "turn_002".into() }) => ["no: NotNow"];
+        guided(), |s| s.decide_change_queue(&TakeBack { id: q("q"), expected: "turn_002".into() }) => [];
+        running("one"), |s| s.decide_steer_input(q("x"), "turn_001", request("x"), LATER) => [
+            r#"queueChanged x!@turn_001="x""#,
+        ];
+        running("one"), |s| s.decide_steer_input(q("x"), "turn_002", request("x"), LATER) => ["no: NotNow"];
+        cancelling(), |s| s.decide_steer_input(q("x"), "turn_001", request("x"), LATER) => ["no: NotNow"];
+        thread(), |s| s.decide_steer_input(q("x"), "turn_001", request("x"), LATER) => ["no: NotNow"];
+        running("one"), |s| s.decide_steer_input(q("x"), "turn_001", nothing(), LATER) => ["no: Invalid"];
         guided(), |s| s.decide_steer(&q("q"), "turn_001", None) => [
             r#"queueChanged q!@turn_001="q" g!@turn_001="g" l!~@turn_001="l""#,
         ];

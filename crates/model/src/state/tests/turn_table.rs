@@ -52,7 +52,7 @@ fn stopping_or_ending_a_turn_cancels_its_questions() {
     ];
     let [a, b, c] = CLOSED;
     let lines = |events: Vec<Event>| events.iter().map(line).collect::<Vec<_>>();
-    assert_eq!(lines(asking().decide_close_approvals(LATER)), CLOSED);
+    assert_eq!(lines(asking().decide_close_questions(LATER)), CLOSED);
     assert_eq!(
         lines(asking().decide_cancel("enough", LATER)),
         ["turnCancelling turn_001 enough", a, b, c]

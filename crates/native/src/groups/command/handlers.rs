@@ -145,8 +145,7 @@ pub(super) async fn execute(
         let done = run(&task, prompts, &thread, (&name, &rest), asked).await;
         match done {
             Ok(result) => responder.ok(result),
-            Err(Refusal::Wire(error)) => refuse(responder, error),
-            Err(Refusal::Core(error)) => fail(responder, &error),
+            Err(refusal) => refusal.answer(responder),
         }
     };
     if in_order {
@@ -173,9 +172,19 @@ fn split(typed: &str) -> (String, String) {
     )
 }
 
-enum Refusal {
+/// Why a command was not executed.
+pub(crate) enum Refusal {
     Wire(RpcError),
     Core(CoreError),
+}
+
+impl Refusal {
+    pub(crate) fn answer(self, responder: Responder) {
+        match self {
+            Self::Wire(error) => refuse(responder, error),
+            Self::Core(error) => fail(responder, &error),
+        }
+    }
 }
 
 impl From<RpcError> for Refusal {
@@ -222,7 +231,10 @@ async fn run(
         "/help" => Ok(help(&all(prompts, client.services(), true).await?)),
         "/new" => begin_anew(client, thread).await,
         STOP => stop(client, thread).await,
-        _ if bare == COMPACT => compact(client, thread, asked.sender).await,
+        _ if bare == COMPACT => {
+            compact(client, thread, asked.sender).await?;
+            Ok(handled(Some("The conversation is being compacted.".to_owned())))
+        }
         _ => {
             let servers = client.services().tool_servers.as_deref();
             if let Some(filled) = filled_prompt(servers, name, &words.join(" ")).await {
@@ -293,22 +305,22 @@ async fn stop(client: &Client, thread: &ThreadHandle) -> Result<CommandExecuteRe
 }
 
 /// Starts the Turn that compacts the conversation.
-async fn compact(
+pub(crate) async fn compact(
     client: &Client,
     thread: &Arc<ThreadHandle>,
     sender: Option<Sender>,
-) -> Result<CommandExecuteResult, Refusal> {
+) -> Result<StartedTurn, Refusal> {
     let part = InputPart::CommandRef {
         name: COMPACT.to_owned(),
         args_text: None,
         raw_text: Some(format!("/{COMPACT}")),
         expanded: OwnCommand::find(COMPACT).and_then(|own| own.prompt("")),
     };
-    let request = client.turn(thread.id(), vec![part], sender);
+    let request = client.turn(thread.id(), vec![part], sender, None)?;
     let started: StartedTurn =
         answer(|reply| client.command(thread, Command::StartTurn { request, reply })).await?;
     client.follow(thread.clone(), &started);
-    Ok(handled(Some("The conversation is being compacted.".to_owned())))
+    Ok(started)
 }
 
 /// Starts a Thread of the same owner in the same workspace, and archives this one.

@@ -258,6 +258,18 @@ pub struct ServerCapabilities {
     /// Extension: `thread/search`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub thread_search: bool,
+    /// The server may ask questions of the model.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub request_user_input: bool,
+    /// `thread/compact/start`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub manual_compaction: bool,
+    /// `thread/maintenance/interrupt`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thread_maintenance_interrupt: bool,
+    /// `thread/fork`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thread_fork: bool,
     /// Extension: `server/stats`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server_stats: bool,

@@ -25,8 +25,8 @@ pub static GROUP: Group = Group {
             test "native/searching: a_search_leads_to_the_turn_where_it_was_said";
         request "thread/fork" (ThreadForkParams => ThreadResult)
             [ThreadNotFound, TurnNotFound, TurnInProgress] wait fork::fork, needs Prompt:
-            "Extension: starts a Thread with a copy of another's conversation.", page Page::THREADS,
-            capability Some("extensions.threadFork"),
+            "Starts a Thread with a copy of another's conversation.", page Page::THREADS,
+            capability Some("threadFork"), spec "07 §6.5",
             test "server/threads: a_fork_has_the_turns_up_to_one_and_a_title_of_its_own";
         request "turn/revert" (TurnRevertParams => TurnRevertResult)
             [ThreadNotFound, TurnInProgress, TurnNotFound] wait revert::revert, needs Own:
@@ -45,6 +45,7 @@ pub static GROUP: Group = Group {
     },
     capabilities: |server, capabilities| {
         capabilities.thread_search = true;
+        capabilities.thread_fork = true;
         capabilities.turn_revert = server.threads().settings().undo.is_some();
         let extensions = capabilities.extensions.get_or_insert_default();
         extensions.others.insert("threadFork".to_owned(), true.into());

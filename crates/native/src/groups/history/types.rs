@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::groups::handshake::types::ClientRequestId;
+use crate::groups::thread::config::ThreadConfiguration;
+use crate::groups::thread::params::DynamicToolSpec;
 use crate::groups::thread::types::SessionIdentity;
 use crate::wire::Timestamp;
 
@@ -77,10 +79,45 @@ pub struct ThreadSearchHit {
 pub struct ThreadForkParams {
     /// The Thread.
     pub thread_id: String,
-    /// The last Turn of the copy. It has ended.
-    pub turn_id: String,
+    /// Extension: the last Turn of the copy. It has ended. Not together with `forkPoint`.
+    pub turn_id: Option<String>,
+    /// The end of the copy. Absent without `turnId`: after the newest Turn. A running Turn is copied as cancelled.
+    pub fork_point: Option<ThreadForkPoint>,
+    /// Its title. Default: the original's with a count.
+    pub display_name: Option<String>,
+    /// Its configuration. Default: the original's.
+    pub config: Option<ThreadConfiguration>,
+    /// Its starter. Default: the original's.
+    pub identity: Option<SessionIdentity>,
+    /// Tools that this connection serves.
+    pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
+    /// `true` is refused: every Thread is stored.
+    pub ephemeral: Option<bool>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
+}
+
+/// The end of a copied conversation.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadForkPoint {
+    /// The Turn.
+    pub turn_id: String,
+    /// The Item in that Turn. Absent: the whole Turn.
+    pub item_id: Option<String>,
+    /// Whether the copy ends before or after it. Default `after`.
+    pub position: Option<ForkPosition>,
+}
+
+/// A side of a Turn or an Item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ForkPosition {
+    /// With it.
+    After,
+    /// Without it.
+    Before,
 }
 
 /// Params of `turn/revert`.

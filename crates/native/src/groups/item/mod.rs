@@ -62,9 +62,9 @@ pub static GROUP: Group = Group {
             test "native/transcripts: turn_that_asks_and_is_allowed";
         notification ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED (UserInputResolvedNotification):
             "What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close.",
-            page Page::APPROVALS, capability Some("approvalFlow"), spec "04 §10",
+            page Page::APPROVALS, capability Some("requestUserInput"), spec "04 §10, 07 §4",
             test "native/inquiries: interrupting_takes_a_question_back",
-            note "to clients with `userInputSupport` that follow the Thread, or were asked";
+            note "to every client that follows the Thread";
         notification ITEM_USAGE_DELTA (UsageDeltaNotification):
             "One call of the model and its tokens.", spec "03 §10",
             test "native/transcripts: turn_start_with_every_kind_of_item";
@@ -78,15 +78,15 @@ pub static GROUP: Group = Group {
             test "native/dynamic_tools: a_call_is_started_sent_and_completed_as_one_item",
             note "two failure codes beside the page's: `Cancelled` and `InterruptedByRestart`";
         server_request ITEM_TOOL_REQUEST_USER_INPUT (RequestUserInputParams => RequestUserInputResult), needs Approve:
-            "Asks the user what the model wants to know. An error counts as no answer.", page Page::APPROVALS,
-            capability Some("approvalFlow"), spec "04 §10",
-            test "native/inquiries: a_person_is_asked_and_the_answer_is_the_calls_result",
-            note "a later addition, of which the page has the name only: sent to clients with `userInputSupport`, \
-                one question a request; the Turn stays `running` meanwhile, and there are no `userInputRequest` \
-                Items: the call and its result are the record";
+            "Asks the user what the model wants to know. An error leaves the question open.", page Page::APPROVALS,
+            capability Some("requestUserInput"), spec "04 §10, 07 §4",
+            test "native/inquiries: items_record_the_question_and_its_answer_around_the_request",
+            note "to clients with `requestUserInputSupport` or `userInputSupport`, one question a request; a client that \
+                did not answer is asked again at its next `thread/subscribe` or `thread/resume`";
     },
     capabilities: |_, capabilities| {
         capabilities.approval_flow = true;
+        capabilities.request_user_input = true;
     },
     unwanted: |capabilities| {
         let mut unwanted = Vec::new();
@@ -97,9 +97,6 @@ pub static GROUP: Group = Group {
                 ITEM_TOOL_CALL_ARGUMENTS_DELTA,
                 ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
             ]);
-        }
-        if !capabilities.answers_questions() {
-            unwanted.push(ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED);
         }
         unwanted
     },

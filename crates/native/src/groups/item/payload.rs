@@ -11,6 +11,7 @@ use crate::groups::item::tool_payload::{
     CommandExecutionPayload, DynamicToolCallPayload, FileChangePayload, PluginFunctionCallPayload,
     ToolCallPayload, ToolExecutionPayload, ToolResultPayload,
 };
+use crate::groups::item::user_input_types::{UserInputRequestPayload, UserInputResponsePayload};
 use crate::groups::turn::input_types::InputPart;
 use crate::wire::{DecodeError, decode};
 
@@ -27,6 +28,8 @@ pub struct UserMessagePayload {
     pub materialized_input_parts: Option<Vec<InputPart>>,
     /// How it got into the Turn.
     pub delivery_mode: Option<DeliveryMode>,
+    /// The client's own id of it.
+    pub client_user_message_id: Option<String>,
     /// Id of the user.
     pub sender_id: Option<String>,
     /// Name of the user.
@@ -132,6 +135,8 @@ pub struct SystemNoticePayload {
     pub percent_left_after: Option<f64>,
     /// How many tool results were emptied.
     pub cleared_tool_results: Option<u64>,
+    /// The Thread that was copied, for `forked`.
+    pub source_thread_id: Option<String>,
 }
 
 /// An action of the server on a conversation.
@@ -140,6 +145,8 @@ pub struct SystemNoticePayload {
 pub enum SystemNoticeKind {
     /// It compacted the conversation to make room.
     Compacted,
+    /// The conversation up to here is a copy of another Thread's.
+    Forked,
     /// It stored useful facts in memory.
     MemoryConsolidated,
 }
@@ -154,6 +161,9 @@ pub enum NoticeTrigger {
     Reactive,
     /// A user.
     Manual,
+    /// Does not concern this kind of action.
+    #[serde(rename = "")]
+    None,
 }
 
 /// How a conversation was compacted.
@@ -164,6 +174,9 @@ pub enum CompactionMode {
     Micro,
     /// Old Turns were compacted.
     Partial,
+    /// Does not concern this kind of action.
+    #[serde(rename = "")]
+    None,
 }
 
 macro_rules! payloads {
@@ -244,6 +257,10 @@ payloads! {
     ApprovalRequest(ApprovalRequestPayload) = "approvalRequest";
     /// The user answered.
     ApprovalResponse(ApprovalResponsePayload) = "approvalResponse";
+    /// The model asks the user.
+    UserInputRequest(UserInputRequestPayload) = "userInputRequest";
+    /// The user's answer to the model.
+    UserInputResponse(UserInputResponsePayload) = "userInputResponse";
     /// Something went wrong.
     Error(ErrorPayload) = "error";
     /// The server did something to the conversation.

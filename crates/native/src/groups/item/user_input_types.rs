@@ -1,12 +1,14 @@
 //! A model's questions to a user, with suggested answers.
 //!
-//! AppServer protocol 04 §10 names the method; the shape is that of the servers that have it.
+//! AppServer protocol 04 §10 names the method; 07 §4 has the shape.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+
+use crate::groups::item::types::Item;
 
 /// Params of `item/tool/requestUserInput`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,38 +18,44 @@ pub struct RequestUserInputParams {
     pub thread_id: String,
     /// The Turn.
     pub turn_id: String,
+    /// The `userInputRequest` Item.
+    pub item_id: String,
     /// The tool call that waits.
     pub call_id: String,
-    /// Tells requests apart; a connection is asked once for each.
+    /// Distinguishes requests; a connection is asked once for each.
     pub request_id: String,
+    /// Whether the question is part of a plan. With `false`, a client may answer nothing by itself after a while.
+    pub is_blocking: bool,
     /// What is asked; this server asks one question at a time.
     pub questions: Vec<UserInputQuestion>,
 }
 
 /// One question.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInputQuestion {
     /// Names its answer.
     pub id: String,
+    /// A short label.
+    pub header: String,
     /// The question.
     pub question: String,
     /// Answers to choose from.
-    pub options: Option<Vec<UserInputOption>>,
+    pub options: Vec<UserInputOption>,
     /// Whether anything else may be answered.
     pub is_other: bool,
+    /// Whether the answer must not be shown. This server asks for no secret.
+    pub is_secret: bool,
 }
 
 /// One answer to choose.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInputOption {
     /// The answer.
     pub label: String,
-    /// What it would mean.
-    pub description: Option<String>,
+    /// Its meaning; may be empty.
+    pub description: String,
 }
 
 /// Result of `item/tool/requestUserInput`; without an answer to a question, nobody wants to give one.
@@ -67,6 +75,7 @@ pub struct UserInputAnswer {
 }
 
 /// Params of `item/tool/requestUserInput/resolved`: it is answered, or nobody waits for the answer any more.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInputResolvedNotification {
@@ -74,8 +83,34 @@ pub struct UserInputResolvedNotification {
     pub thread_id: String,
     /// The Turn.
     pub turn_id: String,
-    /// The tool call.
-    pub call_id: String,
     /// The request.
     pub request_id: String,
+    /// The `userInputResponse` Item.
+    pub item: Item,
+    /// Number of the event, for clients that declared `eventCursors`.
+    pub seq: Option<u64>,
+}
+
+/// Payload of `userInputRequest`: the model asks the user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserInputRequestPayload {
+    /// Distinguishes requests.
+    pub request_id: String,
+    /// The tool call that asks.
+    pub call_id: String,
+    /// Whether the question is part of a plan.
+    pub is_blocking: bool,
+    /// The questions.
+    pub questions: Vec<UserInputQuestion>,
+}
+
+/// Payload of `userInputResponse`: the end of such a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserInputResponsePayload {
+    /// The request.
+    pub request_id: String,
+    /// The answers; none if the question was not answered.
+    pub response: RequestUserInputResult,
 }

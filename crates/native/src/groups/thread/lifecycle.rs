@@ -92,6 +92,7 @@ pub(super) async fn resume(client: &Client, params: ThreadResumeParams, responde
     let (serving, threads) = (client.serving.clone(), client.threads().clone());
     let (session, attached) = (client.session.clone(), thread.clone());
     let native = client.native.clone();
+    let is_today = client.capabilities().is_today();
     let tools_are = if tools.is_some() {
         Tools::Brought
     } else {
@@ -106,12 +107,19 @@ pub(super) async fn resume(client: &Client, params: ThreadResumeParams, responde
                 instruction_sources,
             });
             // The client has not subscribed: it receives `thread/resumed` once, after the answer.
-            let lifetime = Lifetime::Seq(resumed.last);
-            session.subscribe(&SubscribeOptions {
-                handle: attached,
-                start: Start::At(resumed.first),
-                lifetime,
-            });
+            let mut lifetimes = vec![Lifetime::Seq(resumed.last)];
+            // A client of today is asked what the running Turn asks, and sees its end (07 §5).
+            if is_today && let Some(turn) = resumed.snapshot.state.live_turn() {
+                lifetimes.push(Lifetime::TurnEnds(turn));
+            }
+            for lifetime in lifetimes {
+                session.subscribe(&SubscribeOptions {
+                    handle: attached.clone(),
+                    start: Start::At(resumed.first),
+                    lifetime,
+                });
+            }
+            session.ask_again(attached.id());
         }
         Err(error) => fail(responder, &error),
     });
@@ -284,14 +292,14 @@ fn mode_of(mode: &str) -> Result<Mode, RpcError> {
     }
 }
 
-fn config_of(config: &ThreadConfiguration) -> Result<bobbin_model::ThreadConfig, RpcError> {
+pub(crate) fn config_of(config: &ThreadConfiguration) -> Result<bobbin_model::ThreadConfig, RpcError> {
     if let Some(mode) = &config.mode {
         mode_of(mode)?;
     }
     convert::config_in(config).ok_or_else(|| RpcError::invalid_params("'config' cannot be used."))
 }
 
-pub(super) fn identity(identity: SessionIdentity) -> Identity {
+pub(crate) fn identity(identity: SessionIdentity) -> Identity {
     Identity {
         channel_name: identity.channel_name,
         user_id: identity.user_id,

@@ -6,6 +6,7 @@ pub(crate) mod history;
 pub mod history_types;
 pub(crate) mod instructions;
 pub(crate) mod lifecycle;
+pub mod maintenance;
 pub mod notifications;
 pub mod params;
 pub mod read;
@@ -20,6 +21,7 @@ use crate::groups::handshake::types::{EmptyParams, EmptyResult};
 use crate::groups::thread::history_types::{
     ThreadItemsListParams, ThreadItemsListResult, ThreadTurnsListParams, ThreadTurnsListResult,
 };
+use crate::groups::thread::maintenance::ThreadCompactResult;
 use crate::groups::thread::notifications::{
     ThreadArchivedNotification, ThreadConfiguredNotification, ThreadDeletedNotification,
     ThreadQueueUpdatedNotification, ThreadRenamedNotification, ThreadResumedNotification,
@@ -143,6 +145,16 @@ pub static GROUP: Group = Group {
                 `toolAllowList`, `toolDenyList` and `agentInstructions`; not acted on are `mcpServers`, \
                 `toolProfile`, `useToolProfileOnly`, `customTools`, `extensions`, `promptProfile`, \
                 `roleInstructions` and `overrideBasePrompt`";
+        request "thread/compact/start" (ThreadTargetParams => ThreadCompactResult)
+            [ThreadNotFound, ThreadNotActive, TurnInProgress] wait maintenance::compact, needs Prompt:
+            "Compacts the conversation and answers when that is over. The compaction is a Turn.",
+            capability Some("manualCompaction"), spec "07 §6.9",
+            test "server/agent: a_compaction_is_asked_for_and_stopped";
+        request "thread/maintenance/interrupt" (ThreadTargetParams => EmptyResult)
+            [ThreadNotFound] wait maintenance::interrupt, needs Prompt:
+            "Stops a compaction. Does nothing when there is none.",
+            capability Some("threadMaintenanceInterrupt"), spec "07 §6.9",
+            test "server/agent: a_compaction_is_asked_for_and_stopped";
         request "thread/rollback" (ThreadRollbackParams => ThreadRollbackResult)
             [ThreadNotFound] wait rollback::rollback, needs Prompt:
             "Drops Turns from the end of the conversation. Files stay as they are.", spec "02 §5.12",
@@ -203,6 +215,8 @@ pub static GROUP: Group = Group {
         capabilities.mode_switch = true;
         capabilities.config_override = true;
         capabilities.dynamic_tool_rebind = true;
+        capabilities.manual_compaction = true;
+        capabilities.thread_maintenance_interrupt = true;
     },
     unwanted: |capabilities| {
         if capabilities.is_today() {

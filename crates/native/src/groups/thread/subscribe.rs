@@ -1,5 +1,7 @@
 //! Subscribes to a Thread, and ends a subscription.
 
+use std::sync::Arc;
+
 use bobbin_core::{Backlog, CoreError, ThreadHandle};
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
@@ -25,14 +27,22 @@ pub(super) async fn subscribe(client: &Client, params: ThreadSubscribeParams, re
         seq: client.native.numbers().then(|| cursor::behind(visible)),
         mode,
     });
+    let start = match start {
+        Start::Now => Start::At(visible.next()),
+        start => start,
+    };
+    follow(client, thread, start);
+}
+
+/// Subscribes to a Thread and asks what is open in it, even if the client has lost a question (07 §6.1).
+fn follow(client: &Client, thread: Arc<ThreadHandle>, start: Start) {
+    let id = thread.id().clone();
     client.session.subscribe(&SubscribeOptions {
         handle: thread,
-        start: match start {
-            Start::Now => Start::At(visible.next()),
-            start => start,
-        },
+        start,
         lifetime: Lifetime::Unsubscribed,
     });
+    client.session.ask_again(&id);
 }
 
 pub(super) async fn subscribe_quietly(client: &Client, params: ThreadSubscribeParams) {
@@ -41,11 +51,7 @@ pub(super) async fn subscribe_quietly(client: &Client, params: ThreadSubscribePa
         return;
     };
     if let Ok((start, _)) = start_of(client, &thread, &params).await {
-        client.session.subscribe(&SubscribeOptions {
-            handle: thread,
-            start,
-            lifetime: Lifetime::Unsubscribed,
-        });
+        follow(client, thread, start);
     }
 }
 

@@ -62,6 +62,8 @@ pub struct Thread {
     pub display_name: Option<String>,
     /// The starter: a user or another Thread's agent.
     pub source: ThreadSource,
+    /// The Thread of which it is a copy.
+    pub forked_from_id: Option<String>,
     /// Active, paused or archived.
     pub status: ThreadStatus,
     /// When it was created.

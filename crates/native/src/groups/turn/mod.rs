@@ -23,8 +23,9 @@ use crate::groups::turn::notifications::{
     TurnCancelledNotification, TurnFailedNotification, TurnNotification,
 };
 use crate::groups::turn::params::{
-    TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams, TurnQueueRemoveParams, TurnQueueRemoveResult,
-    TurnStartParams, TurnStartResult, TurnSteerParams, TurnSteerResult,
+    TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams, TurnQueueRemoveParams, TurnQueueReorderParams,
+    TurnQueueResult, TurnQueueUpdateParams, TurnStartParams, TurnStartResult, TurnSteerParams,
+    TurnSteerResult,
 };
 use crate::groups::turn::plan::PlanUpdatedNotification;
 use crate::groups::turn::revert_types::TurnRevertedNotification;
@@ -58,13 +59,21 @@ pub static GROUP: Group = Group {
             [ThreadNotFound, TurnNotFound, TurnNotRunning] wait start::interrupt, needs Prompt:
             "Asks the running Turn to stop. It has stopped when `turn/cancelled` comes.", spec "03 §2.2",
             test "native/transcripts: turn_interrupt";
-        request "turn/queue/remove" (TurnQueueRemoveParams => TurnQueueRemoveResult)
+        request "turn/queue/remove" (TurnQueueRemoveParams => TurnQueueResult)
             [ThreadNotFound] wait queue::remove, needs Prompt:
             "Takes an input out of the queue.", spec "03 §2.4",
             test "native/transcripts: turn_enqueue_and_queue_remove";
+        request "turn/queue/reorder" (TurnQueueReorderParams => TurnQueueResult)
+            [ThreadNotFound] wait queue::reorder, needs Prompt:
+            "Sets the order of the queue.", spec "07 §6.8",
+            test "native/today: the_queue_is_put_in_order_and_its_inputs_are_given_to_the_turn_and_taken_back";
+        request "turn/queue/update" (TurnQueueUpdateParams => TurnQueueResult)
+            [ThreadNotFound, ThreadNotActive] wait queue::update, needs Prompt:
+            "Gives an input of the queue to the running Turn, or takes it back.", spec "07 §6.8",
+            test "native/today: the_queue_is_put_in_order_and_its_inputs_are_given_to_the_turn_and_taken_back";
         request "turn/steer" (TurnSteerParams => TurnSteerResult)
             [ThreadNotFound, ThreadNotActive] wait queue::steer, needs Prompt:
-            "Makes a queued input guidance for the running Turn.", spec "03 §2.5",
+            "Gives a queued or a new input to the running Turn as guidance.", spec "03 §2.5, 07 §6.7",
             test "native/transcripts: turn_steer";
         notification TURN_STARTED (TurnNotification):
             "A Turn has started; the user's Item is in it.", spec "03 §7",

@@ -2,7 +2,7 @@
 //!
 //! AppServer protocol 03 §2.
 
-use bobbin_model::{Effort, Json, SandboxProfile, Sender};
+use bobbin_model::{Effort, Json, QueueStatus, SandboxProfile, Sender};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -23,6 +23,9 @@ pub struct TurnStartParams {
     pub input: Vec<InputPart>,
     /// Who says it.
     pub sender: Option<Sender>,
+    /// The client's own id of the input, which comes back in the message and in the queue; at most 128 characters.
+    #[schemars(length(max = 128))]
+    pub client_user_message_id: Option<String>,
     /// How much the model reasons in this Turn; as the Thread's configuration says when left out.
     pub reasoning_effort: Option<Effort>,
     /// Extension: rules that allow in this Turn alone, and in the Turns of its subagents: `tool:NAME`, `path:PATTERN` or a
@@ -57,6 +60,9 @@ pub struct TurnEnqueueParams {
     pub input: Vec<InputPart>,
     /// Who says it.
     pub sender: Option<Sender>,
+    /// The client's own id of the input, which comes back in the message and in the queue; at most 128 characters.
+    #[schemars(length(max = 128))]
+    pub client_user_message_id: Option<String>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
 }
@@ -97,10 +103,40 @@ pub struct TurnQueueRemoveParams {
     pub client_request_id: Option<ClientRequestId>,
 }
 
-/// Result of `turn/queue/remove`.
+/// Params of `turn/queue/reorder`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TurnQueueRemoveResult {
+pub struct TurnQueueReorderParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The new order: each entry of the queue once.
+    pub ordered_queued_input_ids: Vec<String>,
+    /// Extension: makes a repeated request safe.
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Params of `turn/queue/update`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnQueueUpdateParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The running Turn; for `queued`, the Turn that the entry is bound to.
+    pub expected_turn_id: String,
+    /// The entry.
+    pub queued_input_id: String,
+    /// `guidancePending` gives the entry to the running Turn, `queued` takes it back.
+    pub status: QueueStatus,
+    /// Extension: makes a repeated request safe.
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `turn/queue/remove`, `turn/queue/reorder` and `turn/queue/update`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnQueueResult {
     /// The whole queue.
     pub queued_inputs: Vec<QueuedTurnInput>,
 }
@@ -114,10 +150,15 @@ pub struct TurnSteerParams {
     pub thread_id: String,
     /// Must be the running Turn.
     pub expected_turn_id: String,
-    /// Must be an entry with the status `queued`.
-    pub queued_input_id: String,
-    /// Replaces the stored sender.
+    /// An entry with the status `queued`. Either this or `input` is required.
+    pub queued_input_id: Option<String>,
+    /// A new input. If the Turn ends first, it waits in the queue.
+    pub input: Option<Vec<InputPart>>,
+    /// The sender; replaces the stored sender of an entry.
     pub sender: Option<Sender>,
+    /// The client's own id of a new input, which comes back in the message and in the queue; at most 128 characters.
+    #[schemars(length(max = 128))]
+    pub client_user_message_id: Option<String>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
 }

@@ -1,8 +1,8 @@
 //! The queue of inputs that wait until the running Turn ends.
 
-use bobbin_core::{Command, Enqueued, Reply, Steered, Unqueued};
-use bobbin_model::QueuedInputId;
-use bobbin_model::state::StartTurn;
+use bobbin_core::{Command, Enqueued, Guidance, QueueChanged, Reply, Steered};
+use bobbin_model::state::QueueChange;
+use bobbin_model::{QueueStatus, QueuedInputId};
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
@@ -10,9 +10,10 @@ use super::input;
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
 use crate::groups::turn::params::{
-    TurnEnqueueParams, TurnEnqueueResult, TurnQueueRemoveParams, TurnQueueRemoveResult, TurnSteerParams,
-    TurnSteerResult,
+    TurnEnqueueParams, TurnEnqueueResult, TurnQueueRemoveParams, TurnQueueReorderParams, TurnQueueResult,
+    TurnQueueUpdateParams, TurnSteerParams, TurnSteerResult,
 };
+use crate::wire::RpcError;
 
 pub(super) async fn enqueue(client: &Client, params: TurnEnqueueParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
@@ -20,6 +21,10 @@ pub(super) async fn enqueue(client: &Client, params: TurnEnqueueParams, responde
     };
     let input = match input::read(params.input, thread.id(), client.services()).await {
         Ok(input) => input,
+        Err(error) => return refuse(responder, error),
+    };
+    let request = match client.turn(thread.id(), input, params.sender, params.client_user_message_id) {
+        Ok(request) => request,
         Err(error) => return refuse(responder, error),
     };
     let (session, attached) = (client.session.clone(), thread.clone());
@@ -45,29 +50,46 @@ pub(super) async fn enqueue(client: &Client, params: TurnEnqueueParams, responde
         }
         Err(error) => fail(responder, &error),
     });
-    let request = StartTurn {
-        trigger: None,
-        input,
-        sender: params.sender,
-        channel: Some(client.native.channels().of(thread.id())),
-        features: client.turn_features(),
-    };
     client.command(&thread, Command::Enqueue { request, reply }).await;
 }
 
 pub(super) async fn remove(client: &Client, params: TurnQueueRemoveParams, responder: Responder) {
-    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+    let change = QueueChange::Remove(QueuedInputId::new(params.queued_input_id));
+    change_queue(client, &params.thread_id, change, responder).await;
+}
+
+pub(super) async fn reorder(client: &Client, params: TurnQueueReorderParams, responder: Responder) {
+    let ids = params
+        .ordered_queued_input_ids
+        .into_iter()
+        .map(QueuedInputId::new);
+    let change = QueueChange::Reorder(ids.collect());
+    change_queue(client, &params.thread_id, change, responder).await;
+}
+
+pub(super) async fn update(client: &Client, params: TurnQueueUpdateParams, responder: Responder) {
+    let id = QueuedInputId::new(params.queued_input_id);
+    let expected = params.expected_turn_id;
+    let change = match params.status {
+        QueueStatus::GuidancePending => QueueChange::Guide { id, expected },
+        QueueStatus::Queued => QueueChange::TakeBack { id, expected },
+    };
+    change_queue(client, &params.thread_id, change, responder).await;
+}
+
+async fn change_queue(client: &Client, thread: &str, change: QueueChange, responder: Responder) {
+    let Some((thread, responder)) = handle(client, thread, responder).await else {
         return;
     };
     let (session, attached) = (client.session.clone(), thread.clone());
-    let reply: Reply<Unqueued> = Box::new(move |unqueued| match unqueued {
-        Ok(unqueued) => {
-            let queued_inputs = convert::queue(attached.id().as_str(), &unqueued.queue);
-            responder.ok(TurnQueueRemoveResult { queued_inputs });
-            if unqueued.seq <= attached.log().visible() {
+    let reply: Reply<QueueChanged> = Box::new(move |changed| match changed {
+        Ok(changed) => {
+            let queued_inputs = convert::queue(attached.id().as_str(), &changed.queue);
+            responder.ok(TurnQueueResult { queued_inputs });
+            if changed.seq <= attached.log().visible() {
                 return;
             }
-            let (start, lifetime) = (Start::At(unqueued.seq), Lifetime::Seq(unqueued.seq));
+            let (start, lifetime) = (Start::At(changed.seq), Lifetime::Seq(changed.seq));
             session.subscribe(&SubscribeOptions {
                 handle: attached,
                 start,
@@ -76,21 +98,36 @@ pub(super) async fn remove(client: &Client, params: TurnQueueRemoveParams, respo
         }
         Err(error) => fail(responder, &error),
     });
-    let id = QueuedInputId::new(params.queued_input_id);
-    client.command(&thread, Command::Unqueue { id, reply }).await;
+    client
+        .command(&thread, Command::ChangeQueue { change, reply })
+        .await;
 }
 
 pub(super) async fn steer(client: &Client, params: TurnSteerParams, responder: Responder) {
-    for (name, value) in [
-        ("expectedTurnId", &params.expected_turn_id),
-        ("queuedInputId", &params.queued_input_id),
-    ] {
-        if value.trim().is_empty() {
-            return refuse_params(responder, format!("'{name}' must not be blank."));
-        }
+    if params.expected_turn_id.trim().is_empty() {
+        return refuse_params(responder, "'expectedTurnId' must not be blank.".to_owned());
     }
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
+    };
+    let what = match (params.queued_input_id, params.input) {
+        (Some(id), None) if !id.trim().is_empty() => Ok(Guidance::Queued {
+            id: QueuedInputId::new(id),
+            sender: params.sender,
+        }),
+        (None, Some(parts)) => match input::read(parts, thread.id(), client.services()).await {
+            Ok(input) => client
+                .turn(thread.id(), input, params.sender, params.client_user_message_id)
+                .map(|request| Guidance::New(Box::new(request))),
+            Err(error) => Err(error),
+        },
+        _ => Err(RpcError::invalid_params(
+            "Either 'input' or 'queuedInputId' is required, and neither may be blank.".to_owned(),
+        )),
+    };
+    let what = match what {
+        Ok(what) => what,
+        Err(error) => return refuse(responder, error),
     };
     let (session, attached) = (client.session.clone(), thread.clone());
     let reply: Reply<Steered> = Box::new(move |steered| match steered {
@@ -113,9 +150,8 @@ pub(super) async fn steer(client: &Client, params: TurnSteerParams, responder: R
         Err(error) => fail(responder, &error),
     });
     let command = Command::Steer {
-        id: QueuedInputId::new(params.queued_input_id),
+        what,
         expected: params.expected_turn_id,
-        sender: params.sender,
         reply,
     };
     client.command(&thread, command).await;

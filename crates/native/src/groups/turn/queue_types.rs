@@ -27,6 +27,8 @@ pub struct QueuedTurnInput {
     pub display_text: String,
     /// Who gave it.
     pub sender: Option<Sender>,
+    /// The client's own id of it.
+    pub client_user_message_id: Option<String>,
     /// Whether it waits for a Turn of its own or for a boundary in the running one.
     pub status: QueueStatus,
     /// When it was given.

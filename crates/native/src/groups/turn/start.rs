@@ -31,7 +31,11 @@ pub(super) async fn start(client: &Client, params: TurnStartParams, responder: R
         Ok(messages) => messages,
         Err(error) => return refuse(responder, error),
     };
-    let mut request = client.turn(thread.id(), input, params.sender);
+    let message = params.client_user_message_id;
+    let mut request = match client.turn(thread.id(), input, params.sender, message) {
+        Ok(request) => request,
+        Err(error) => return refuse(responder, error),
+    };
     request.features.reasoning_effort = params.reasoning_effort;
     request.features.allow = params.allow.unwrap_or_default();
     request.features.sandbox = params.sandbox;
