@@ -228,8 +228,10 @@ async fn a_compaction_is_asked_for_and_stopped() {
         replies: vec![
             said(&[Part::Text("Hello.".into())]),
             said(&[Part::Text(long.clone())]),
+            said(&[Part::Text("Green.".into())]),
             said(&[Part::Text("They spoke of tea.".into())]),
             said(&[Part::Text(long)]),
+            said(&[Part::Text("Green.".into())]),
             said(&[Part::Stall]),
         ],
         counts: true,
@@ -250,6 +252,7 @@ async fn a_compaction_is_asked_for_and_stopped() {
     assert_eq!(short["outcome"], "skipped");
     assert!(short["message"].is_string(), "{short}");
     whole_turn(&mut client, &thread, "Tell me of tea.").await;
+    whole_turn(&mut client, &thread, "Which colour?").await;
     let done = client.call("thread/compact/start", here.clone()).await;
     idle(&mut client).await;
     assert_eq!(done["outcome"], "partial", "{done}");
@@ -265,6 +268,7 @@ async fn a_compaction_is_asked_for_and_stopped() {
         (&json!("compacted"), &json!("manual"))
     );
     whole_turn(&mut client, &thread, "Again.").await;
+    whole_turn(&mut client, &thread, "Which colour?").await;
     let asked = provider.asked_count();
     let compaction = client.request("thread/compact/start", here.clone()).await;
     provider.until_asked(asked + 1).await;

@@ -313,6 +313,207 @@ async fn a_client_without_a_model_is_led_to_one() {
 }
 
 #[tokio::test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one conversation from the first read to the last write"
+)]
+async fn a_client_of_today_reads_and_writes_single_settings() {
+    let provider = ModelServer::start(Script::default()).await.unwrap();
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let stove = json!({ "BaseUrl": provider.base_url(), "ApiKey": "sk-sesame" });
+    let own = json!({ "Model": "stove/m1", "Providers": { "stove": stove }, "Titles": { "Enabled": false } });
+    write(&home, &own.to_string());
+    std::fs::set_permissions(
+        home.path().join(".craft/config.json"),
+        std::fs::Permissions::from_mode(0o600),
+    )
+    .unwrap();
+    write(&workspace, r#"{ "Tea": 1.50, "Sandbox": { "Network": true } }"#);
+    let (mut server, mut client) =
+        mcp::start_with(&workspace, &home, json!({ "appBindingVersion": 1 })).await;
+
+    let schema = client.call("config/schema", json!({})).await;
+    assert_eq!(schema, client.call("workspace/config/schema", json!({})).await);
+    let sections = schema["sections"].as_array().unwrap();
+    let sandbox = sections
+        .iter()
+        .find(|section| section["section"] == "Sandbox")
+        .unwrap();
+    assert_eq!(sandbox["path"], json!(["Sandbox"]));
+
+    let read = client.call("config/read", json!({ "includeLayers": true })).await;
+    assert!(!read.to_string().contains("sesame"), "{read}");
+    assert_eq!(read["config"]["Providers"]["stove"]["ApiKey"], "***");
+    assert_eq!(read["config"]["Model"], "stove/m1");
+    assert_eq!(read["origins"]["Model"]["name"]["type"], "user");
+    // A value that waits for trust is in its file only.
+    assert!(read["config"]["Sandbox"].is_null(), "{read}");
+    let kinds = [0, 1].map(|layer| read["layers"][layer]["name"]["type"].clone());
+    assert_eq!(kinds, [json!("user"), json!("workspace")]);
+    assert_eq!(read["layers"][1]["config"]["Sandbox"]["Network"], true);
+    let version = read["layers"][1]["version"].clone();
+
+    let model = json!({ "keyPath": "model", "value": "stove/m2", "mergeStrategy": "replace" });
+    let mut write_model = model.clone();
+    write_model["keyPath"] = json!("Model");
+    write_model["expectedVersion"] = version.clone();
+    let written = client.request("config/value/write", write_model).await;
+    let is_news = |message: &Value| {
+        message["method"]
+            .as_str()
+            .is_some_and(|name| name.ends_with("onfigChanged"))
+    };
+    let first = |message: &Value| message["id"] == written || is_news(message);
+    let answer = client.find("the answer, or the news", first).await;
+    assert_eq!(answer["id"], written, "the answer precedes the news: {answer}");
+    let written = &answer["result"];
+    assert_eq!(written["status"], "ok");
+    assert!(
+        written["filePath"]
+            .as_str()
+            .unwrap()
+            .ends_with("/.craft/config.json")
+    );
+    let old = client.wait_for("workspace/configChanged").await;
+    assert_eq!(old["params"]["regions"], json!(["workspace.model"]));
+    let new = client.wait_for("config/changed").await;
+    assert_eq!(new["params"]["regions"], json!(["Model"]));
+    assert_eq!(new["params"]["changedAt"], old["params"]["changedAt"]);
+    let text = || std::fs::read_to_string(workspace.path().join(".craft/config.json")).unwrap();
+    assert!(text().contains("\"Tea\": 1.50"), "{}", text());
+
+    // The same again, under another spelling, changes nothing.
+    let before = text();
+    let again = client.call("config/value/write", model).await;
+    assert_eq!(
+        (&again["status"], &again["version"]),
+        (&json!("ok"), &written["version"])
+    );
+    assert_eq!(text(), before);
+
+    let own_file = read["layers"][0]["name"]["file"].clone();
+    let hidden = json!({
+        "keyPath": "Model", "value": "stove/m3", "mergeStrategy": "replace", "filePath": own_file,
+    });
+    let hidden = client.call("config/value/write", hidden).await;
+    assert_eq!(hidden["status"], "okOverridden");
+    assert_eq!(hidden["overriddenMetadata"]["effectiveValue"], "stove/m2");
+
+    // What needs trust is stored and waits.
+    let waits = json!({ "keyPath": "Sandbox", "value": { "Network": true }, "mergeStrategy": "upsert" });
+    assert_eq!(client.call("config/value/write", waits).await["status"], "ok");
+    let read = client.call("config/read", json!({})).await;
+    assert!(
+        read["config"]["Sandbox"].is_null() && read["layers"].is_null(),
+        "{read}"
+    );
+
+    let mix = json!({ "keyPath": "Model", "value": "a", "mergeStrategy": "mix" });
+    assert_eq!(client.error("config/value/write", mix).await["code"], -32602);
+    let none = json!({ "keyPath": "Model", "mergeStrategy": "replace" });
+    assert_eq!(client.error("config/value/write", none).await["code"], -32602);
+    assert_eq!(
+        client.error("config/batchWrite", json!({ "edits": [] })).await["code"],
+        -32602
+    );
+    let before = (
+        text(),
+        std::fs::read_to_string(home.path().join(".craft/config.json")).unwrap(),
+    );
+    for (key, value, file, code) in [
+        ("Modle", json!("a"), None, "configSchemaUnknownKey"),
+        (
+            "Providers.stove.ApiKey",
+            json!("a"),
+            None,
+            "configValidationError",
+        ),
+        ("ApiKey", json!("a"), None, "configValidationError"),
+        (
+            "Providers.pot",
+            json!({ "ApiKeyEnv": "KEY" }),
+            None,
+            "configValidationError",
+        ),
+        ("Hub", json!({ "Port": 1 }), None, "configValidationError"),
+        (
+            "EndPoint",
+            json!("http://127.0.0.1:1"),
+            None,
+            "configValidationError",
+        ),
+        ("Limits.Rounds", json!("many"), None, "configValidationError"),
+        (
+            "Sandbox",
+            json!({ "Netwrok": true }),
+            None,
+            "configValidationError",
+        ),
+        (
+            "Model",
+            json!("a"),
+            Some("/etc/config.json"),
+            "configLayerReadonly",
+        ),
+        (
+            "Providers.stove.BaseUrl",
+            json!("http://127.0.0.1:1"),
+            own_file.as_str(),
+            "configValidationError",
+        ),
+        (
+            "Providers.stove",
+            Value::Null,
+            own_file.as_str(),
+            "configValidationError",
+        ),
+    ] {
+        let edit = json!({ "keyPath": key, "value": value, "mergeStrategy": "replace" });
+        let good = json!({ "keyPath": "Model", "value": "stove/m4", "mergeStrategy": "replace" });
+        let mut params = json!({ "edits": [good, edit] });
+        if let Some(file) = file {
+            params["filePath"] = json!(file);
+        }
+        let error = client.error("config/batchWrite", params).await;
+        assert_eq!(
+            (&error["code"], &error["data"]["configWriteErrorCode"]),
+            (&json!(-32600), &json!(code)),
+            "{key} {error}"
+        );
+    }
+    let stale = json!({
+        "edits": [{ "keyPath": "Model", "value": null, "mergeStrategy": "replace" }], "expectedVersion": "sha256:0",
+    });
+    let error = client.error("config/batchWrite", stale.clone()).await;
+    assert_eq!(error["data"]["configWriteErrorCode"], "configVersionConflict");
+    assert_eq!(error["data"]["code"], "InvalidRequest");
+    let after = (
+        text(),
+        std::fs::read_to_string(home.path().join(".craft/config.json")).unwrap(),
+    );
+    assert_eq!(after, before);
+
+    // `null` removes; the user's value counts again.
+    let mut removes = stale;
+    removes.as_object_mut().unwrap().remove("expectedVersion");
+    client.call("config/batchWrite", removes).await;
+    let read = client.call("config/read", json!({})).await;
+    assert_eq!(read["config"]["Model"], "stove/m3");
+
+    // The method of May notifies under both names too.
+    let may = json!({ "defaultApprovalPolicy": "default" });
+    client.call("workspace/config/update", may).await;
+    client.wait_for("config/changed").await;
+    let news = client.wait_for("config/changed").await;
+    assert_eq!(
+        news["params"]["regions"],
+        json!(["Permissions.DefaultApprovalPolicy"])
+    );
+    client.finish().await;
+    server.wait().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_client_sets_model_key_and_policy_and_they_count_at_once() {
     let script = Script {
         models: vec!["scripted".into()],
@@ -409,7 +610,11 @@ async fn a_client_sets_model_key_and_policy_and_they_count_at_once() {
         !folders.contains("Permissions") && folders.contains("SelfLearning"),
         "{folders}"
     );
-    client.finish().await;
+    let rest = client.finish().await;
+    assert!(
+        rest.iter().all(|message| message["method"] != "config/changed"),
+        "a client of May gets the old name alone"
+    );
     server.wait().await.unwrap();
 }
 

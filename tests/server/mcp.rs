@@ -39,6 +39,15 @@ pub(crate) fn configure(directory: &Path, servers: &Value) {
 
 /// Starts a server whose user has this home.
 pub(crate) async fn start(workspace: &Workspace, home: &Workspace) -> (Child, Client) {
+    start_with(workspace, home, rich()).await
+}
+
+/// As [`start`], with a client of these capabilities.
+pub(crate) async fn start_with(
+    workspace: &Workspace,
+    home: &Workspace,
+    capabilities: Value,
+) -> (Child, Client) {
     let mut child = workspace
         .bobbin(&["app-server", "--listen", ALONE, "--log", "error"])
         .env("HOME", home.path())
@@ -47,7 +56,7 @@ pub(crate) async fn start(workspace: &Workspace, home: &Workspace) -> (Child, Cl
         .spawn()
         .unwrap();
     let link = Link::lines(child.stdout.take().unwrap(), child.stdin.take().unwrap());
-    (child, Client::ready(link, "me", rich()).await)
+    (child, Client::ready(link, "me", capabilities).await)
 }
 
 async fn status(client: &mut Client) -> Value {
@@ -356,6 +365,59 @@ async fn a_server_of_the_users_cannot_be_changed_or_replaced_from_the_workspace(
     assert_eq!(listed["servers"][0]["origin"]["kind"], "user");
     let server = json!({ "server": { "name": "pantry", "command": "x" } });
     assert_eq!(client.error("mcp/upsert", server).await["code"], -32075);
+    client.finish().await;
+    child.wait().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_goes_into_the_file_that_the_client_names() {
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    let (mut child, mut client) = start_with(&workspace, &home, json!({ "mcpElicitation": true })).await;
+    let server = |scope: &str, command: &str| json!({ "server": { "name": "pantry", "command": command, "enabled": false }, "scope": scope });
+    let in_file = |of: &Workspace| {
+        let text = std::fs::read_to_string(of.path().join(".craft/config.json")).unwrap_or_default();
+        let file: Value = serde_json::from_str(&text).unwrap_or_default();
+        file["McpServers"]["pantry"]["Command"].clone()
+    };
+    let of_user = client.call("mcp/upsert", server("user", "mine")).await;
+    assert_eq!(
+        (
+            &of_user["server"]["origin"]["kind"],
+            &of_user["server"]["readOnly"]
+        ),
+        (&json!("user"), &json!(false))
+    );
+    assert_eq!(
+        (in_file(&home), in_file(&workspace)),
+        (json!("mine"), Value::Null)
+    );
+    // The workspace's hides it, and its removal shows it again.
+    client.call("mcp/upsert", server("workspace", "theirs")).await;
+    let of_user = client.call("mcp/upsert", server("user", "mine again")).await;
+    assert_eq!(of_user["server"]["command"], "mine again");
+    let get = async |client: &mut Client| {
+        let found = client.call("mcp/get", json!({ "name": "pantry" })).await;
+        (
+            found["server"]["origin"]["kind"].clone(),
+            found["server"]["command"].clone(),
+        )
+    };
+    assert_eq!(get(&mut client).await, (json!("workspace"), json!("theirs")));
+    let remove = |scope: &str| json!({ "name": "pantry", "scope": scope });
+    client.call("mcp/remove", remove("workspace")).await;
+    assert_eq!(get(&mut client).await, (json!("user"), json!("mine again")));
+    assert_eq!(
+        client.error("mcp/remove", json!({ "name": "pantry" })).await["code"],
+        -32075
+    );
+    client.call("mcp/remove", remove("user")).await;
+    assert_eq!((in_file(&home), in_file(&workspace)), (Value::Null, Value::Null));
+    let gone = client.error("mcp/remove", remove("user")).await;
+    assert_eq!(gone["code"], -32070);
+    assert_eq!(
+        client.error("mcp/upsert", server("planet", "x")).await["code"],
+        -32602
+    );
     client.finish().await;
     child.wait().await.unwrap();
 }

@@ -280,6 +280,9 @@ export type ChannelMessageKind = "text" | "file" | "audio" | "image" | "video";
 /** Source of a medium's bytes: `kind`, and the one member of that name. */
 export type ChannelMessageSource = HostPathChannelMessageSource | UrlChannelMessageSource | DataBase64ChannelMessageSource | ArtifactIdChannelMessageSource;
 
+/** Whether the adapter of a channel runs. */
+export type ChannelRuntimeState = "stopped" | "starting" | "running" | "failed";
+
 /** Status of a channel. */
 export interface ChannelStatus {
   /** Its kind. */
@@ -288,12 +291,16 @@ export interface ChannelStatus {
   diagnostics?: ChannelDiagnostic[];
   /** Whether its adapter may connect or is started. */
   enabled: boolean;
+  /** `externalChannelStartFailed` where the server cannot start its adapter. */
+  failureCode?: string;
   /** Its name. */
   name: string;
   /** Extension: why its adapter does not run, a sentence for the user. */
   problem?: string;
   /** Whether its adapter is connected. */
   running: boolean;
+  /** Whether its adapter runs or starts. */
+  runtimeState: ChannelRuntimeState;
 }
 
 /** The chat that a call of an adapter's tool is for. */
@@ -466,8 +473,21 @@ export type CommandSource = "host" | "sandbox";
 /** State of a command as its terminal view shows it. */
 export type CommandStatus = "inProgress" | "completed" | "failed" | "cancelled" | "backgrounded" | "killed" | "lost";
 
+/** How a compaction ended. */
+export type CompactOutcome = "partial" | "skipped" | "failed" | "cancelled";
+
 /** How a conversation was compacted. */
-export type CompactionMode = "micro" | "partial";
+export type CompactionMode = "micro" | "partial" | "";
+
+/** One change of a configuration file. */
+export interface ConfigEditParams {
+  /** The dotted path of the member, such as `Sandbox.Network`. Case does not matter. */
+  keyPath: string;
+  /** How the value joins the present one. */
+  mergeStrategy: ConfigMergeStrategy;
+  /** Its value; `null` removes the member, and objects that have no member then. */
+  value: unknown;
+}
 
 /** One setting. */
 export interface ConfigField {
@@ -493,6 +513,48 @@ export interface ConfigField {
   value?: unknown;
 }
 
+/** A configuration file with its content. */
+export interface ConfigFileLayer {
+  /** Its content. */
+  config: unknown;
+  /** The file. */
+  name: ConfigLayerName;
+  /** Its version. */
+  version: string;
+}
+
+/** The owner of a configuration file. */
+export type ConfigLayerKind = "user" | "workspace";
+
+/** One configuration file. */
+export interface ConfigLayerName {
+  /** Its path. */
+  file: string;
+  /** Its owner. */
+  type: ConfigLayerKind;
+}
+
+/** How a written value joins the present one. */
+export type ConfigMergeStrategy = "replace" | "upsert";
+
+/** The file of a value. */
+export interface ConfigOrigin {
+  /** The file. */
+  name: ConfigLayerName;
+  /** The version of the file; equal for equal content. */
+  version: string;
+}
+
+/** The value that counts instead of a written one. */
+export interface ConfigOverridden {
+  /** The value; `***` replaces secrets. */
+  effectiveValue: unknown;
+  /** A sentence for the user. */
+  message: string;
+  /** The file of the value. */
+  overridingLayer: ConfigOrigin;
+}
+
 /** When a changed setting takes effect. */
 export type ConfigReload = "hot" | "processRestart";
 
@@ -502,11 +564,14 @@ export interface ConfigSection {
   fields: ConfigField[];
   /** Its place among the sections, from 0 on. */
   order: number;
-  /** The member of a file that has its settings; absent for the top level. */
-  path?: string;
+  /** The names that lead to the member of a file that has its settings; absent for the top level. */
+  path?: string[];
   /** Its name: `Core` for the top level of a file. */
   section: string;
 }
+
+/** Whether a written value counts. */
+export type ConfigWriteStatus = "ok" | "okOverridden";
 
 /** How far the life of a connection is. The names are fixed by the peer specification. */
 export type ConnectionPhase = "Active" | "ShuttingDown" | "Stopped";
@@ -786,6 +851,8 @@ export interface ExtensionHermesOrigin {
 export interface ExternalChannelConfig {
   /** Its arguments. */
   args?: string[];
+  /** The built-in module that is the adapter, in the place of `command`. */
+  builtinModule?: string;
   /** The program of the adapter, unless it connects by itself. */
   command?: string;
   /** Whether its adapter may connect or is started. */
@@ -923,6 +990,12 @@ export interface FineCodeRunner {
   status: string;
 }
 
+/** The time at which a busy subagent gets a task. */
+export type FollowupDelivery = "queue" | "steer";
+
+/** A side of a Turn or an Item. */
+export type ForkPosition = "after" | "before";
+
 /** A port of a Thread's commands that is reached on the machine's loopback. */
 export interface Forward {
   /** Where programs connect, as `127.0.0.1:PORT`. */
@@ -935,6 +1008,14 @@ export interface Forward {
   threadId: string;
   /** The address for a browser, with an origin of the Thread's own: `http://THREAD.localhost:PORT/`. */
   url: string;
+}
+
+/** A Thread in which a text was said. */
+export interface FoundThread {
+  /** One line of text around the first place where it was said. */
+  snippet: string;
+  /** The Thread. */
+  thread: ThreadSummary;
 }
 
 /** A button. */
@@ -1154,7 +1235,7 @@ export type InputPart = TextPart | CommandRefPart | SkillRefPart | FileRefPart |
  * `type` names the Item's type and the shape of `payload`; `payloadKind` has the same value. A client must tolerate
  * types that it does not know.
  */
-export type Item = UserMessageItem | AgentMessageItem | ReasoningContentItem | ToolCallItem | ToolResultItem | CommandExecutionItem | ToolExecutionItem | PluginFunctionCallItem | DynamicToolCallItem | ApprovalRequestItem | ApprovalResponseItem | ErrorItem | SystemNoticeItem | FileChangeItem;
+export type Item = UserMessageItem | AgentMessageItem | ReasoningContentItem | ToolCallItem | ToolResultItem | CommandExecutionItem | ToolExecutionItem | PluginFunctionCallItem | DynamicToolCallItem | ApprovalRequestItem | ApprovalResponseItem | UserInputRequestItem | UserInputResponseItem | ErrorItem | SystemNoticeItem | FileChangeItem;
 
 /** One Item with its Turn. */
 export interface ItemOfTurn {
@@ -1270,6 +1351,9 @@ export interface McpResource {
   /** Its address, unique on its server. */
   uri: string;
 }
+
+/** The configuration file of an MCP server. */
+export type McpScope = "user" | "workspace";
 
 /** Configuration of an MCP server. Which members belong together follows from `transport`. */
 export interface McpServerConfig {
@@ -1416,7 +1500,7 @@ export interface NodeReplCapability {
 }
 
 /** The cause of such an action. */
-export type NoticeTrigger = "auto" | "reactive" | "manual";
+export type NoticeTrigger = "auto" | "reactive" | "manual" | "";
 
 /** The format of a command's output. */
 export type OutputFormat = "text" | "json";
@@ -1510,12 +1594,18 @@ export interface PluginHook {
   command: string;
   /** When it is asked, such as `PreToolUse`. */
   event: string;
+  /** The event, as `event`. */
+  eventName: string;
+  /** Its key in `hooks/list`. */
+  key: string;
   /** A regular expression of what it is asked about. Everything when left out. */
   matcher?: string;
 }
 
 /** A plugin. */
 export interface PluginInfo {
+  /** Always empty: nothing here serves apps of plugins. */
+  apps: unknown[];
   /** Its purpose. */
   description?: string;
   /** Its diagnostics, for its user. */
@@ -1526,7 +1616,7 @@ export interface PluginInfo {
   enabled: boolean;
   /** Always empty: plugins bring tools by MCP servers. */
   functions: unknown[];
-  /** Extension: its hooks. `diagnostics` has those that cannot be used. */
+  /** Its hooks. `diagnostics` has those that cannot be used. */
   hooks: PluginHook[];
   /** Its id. */
   id: string;
@@ -1536,6 +1626,8 @@ export interface PluginInfo {
   installed: boolean;
   /** How it is shown. */
   interface?: PluginInterface;
+  /** Always empty: nothing here starts language servers of plugins. */
+  lspServers: unknown[];
   /** Its MCP servers. */
   mcpServers: PluginMcpServer[];
   /** Whether `plugin/remove` removes it. */
@@ -1548,6 +1640,8 @@ export interface PluginInfo {
   source: PluginSource;
   /** Its version. */
   version?: string;
+  /** Always empty: nothing here runs workflows of plugins. */
+  workflows: unknown[];
 }
 
 /** How a plugin is shown. */
@@ -1595,6 +1689,12 @@ export interface PluginMcpServer {
   /** How it is reached. */
   transport: PluginTransport;
 }
+
+/** The outcome of a request that changes a plugin. */
+export type PluginOutcome = "applied" | "noChange" | "notApplied";
+
+/** The place of an installed plugin. */
+export type PluginScope = "user" | "workspace";
 
 /** The other owner of the name of a plugin's MCP server. */
 export type PluginShadow = "workspace";
@@ -1667,6 +1767,8 @@ export type QueuedInputStatus = "queued" | "guidancePending";
 
 /** One waiting input. */
 export interface QueuedTurnInput {
+  /** The client's own id of it. */
+  clientUserMessageId?: string;
   /** When it was given. */
   createdAt: string;
   /** One line that sums it up. */
@@ -1707,6 +1809,12 @@ export interface ReasoningContentItem {
 
 /** How much a model reasons before it answers, as users choose it. In ascending order. */
 export type ReasoningEffort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh";
+
+/** Result of `item/tool/requestUserInput`; without an answer to a question, nobody wants to give one. */
+export interface RequestUserInputResult {
+  /** By the ids of the questions. */
+  answers: Record<string, UserInputAnswer>;
+}
 
 /** How a file was restored. */
 export type RevertAction = "restored" | "removed";
@@ -1765,6 +1873,8 @@ export interface ServerCapabilities {
   externalChannelManagement?: boolean;
   /** `heartbeat/trigger`. */
   heartbeatManagement?: boolean;
+  /** `thread/compact/start`. */
+  manualCompaction?: boolean;
   /** `mcp/list`, `mcp/get`, `mcp/upsert`, `mcp/remove`. */
   mcpManagement?: boolean;
   /** MCP objects carry `origin` and `readOnly`. */
@@ -1779,6 +1889,8 @@ export interface ServerCapabilities {
   pluginManagement?: boolean;
   /** Extension: `policy/explain`. */
   policyExplain?: boolean;
+  /** The server may ask questions of the model. */
+  requestUserInput?: boolean;
   /** Extension: `server/stats`. */
   serverStats?: boolean;
   /** `skills/restoreOriginal` and effective `skills/view`. */
@@ -1789,6 +1901,10 @@ export interface ServerCapabilities {
   subAgentManagement?: boolean;
   /** `subagent/children/list`, `subagent/close`, `subagent/resume`. */
   subAgentSessions?: boolean;
+  /** `thread/fork`. */
+  threadFork?: boolean;
+  /** `thread/maintenance/interrupt`. */
+  threadMaintenanceInterrupt?: boolean;
   /** `thread/*`. */
   threadManagement?: boolean;
   /** Extension: `thread/search`. */
@@ -1945,6 +2061,8 @@ export interface SubagentChild {
 export interface SubagentEdge {
   /** Its name. */
   agentNickname?: string;
+  /** Its path in the tree: `/root` and the names on the way. Absent in a list without the closed ones. */
+  agentPath?: string;
   /** Its role. */
   agentRole?: string;
   /** The Thread that was started. */
@@ -1965,10 +2083,16 @@ export interface SubagentEdge {
   status: SubagentEdgeStatus;
   /** Whether it can be closed. */
   supportsClose: boolean;
+  /** Whether it takes further tasks. */
+  supportsFollowupTask: boolean;
   /** Whether it can be opened again. */
   supportsResume: boolean;
   /** Whether it takes further input. */
   supportsSendInput: boolean;
+  /** Whether it takes messages. */
+  supportsSendMessage: boolean;
+  /** Its name in that path. */
+  taskName?: string;
   /** When it was opened or closed last. */
   updatedAt: string;
 }
@@ -2114,6 +2238,9 @@ export interface SubagentSettings {
   model?: string;
 }
 
+/** The state of a subagent after a request. */
+export type SubagentTargetStatus = "open" | "closed" | "sent" | "running" | "queued" | "guidancePending";
+
 /** Another Thread's agent. */
 export interface SubagentThreadSource {
   kind: "subagent";
@@ -2146,7 +2273,7 @@ export interface SystemNoticeItem {
 }
 
 /** An action of the server on a conversation. */
-export type SystemNoticeKind = "compacted" | "memoryConsolidated";
+export type SystemNoticeKind = "compacted" | "forked" | "memoryConsolidated";
 
 /** Payload of `systemNotice`: the server did something to the conversation. */
 export interface SystemNoticePayload {
@@ -2158,6 +2285,8 @@ export interface SystemNoticePayload {
   mode?: CompactionMode;
   /** Free part of the window after, 0.0 to 1.0. */
   percentLeftAfter?: number;
+  /** The Thread that was copied, for `forked`. */
+  sourceThreadId?: string;
   /** Tokens in the window after. */
   tokensAfter?: number;
   /** Tokens in the window before. */
@@ -2212,6 +2341,8 @@ export interface Thread {
   effectiveWorkspacePath: string;
   /** Whether it is stored nowhere; always `false`. */
   ephemeral: boolean;
+  /** The Thread of which it is a copy. */
+  forkedFromId?: string;
   /** The supplier of the model's history. */
   historyMode: HistoryMode;
   /** The Thread's id. */
@@ -2291,12 +2422,24 @@ export interface ThreadConfiguration {
   [name: string]: unknown;
 }
 
+/** The end of a copied conversation. */
+export interface ThreadForkPoint {
+  /** The Item in that Turn. Absent: the whole Turn. */
+  itemId?: string;
+  /** Whether the copy ends before or after it. Default `after`. */
+  position?: ForkPosition;
+  /** The Turn. */
+  turnId: string;
+}
+
 /** A Thread's activity, as lists show it. */
 export interface ThreadRuntime {
   /** A Turn runs or waits. */
   running: boolean;
   /** At least one Approval is open. */
   waitingOnApproval: boolean;
+  /** At least one question of the model is open. */
+  waitingOnInput: boolean;
   /** A finished plan waits for the user's confirmation. */
   waitingOnPlanConfirmation: boolean;
 }
@@ -2320,6 +2463,27 @@ export interface ThreadSearchHit {
   /** The Turn; absent when the title was found. */
   turnId?: string;
 }
+
+/** Result of `thread/search` with `query`: latest first. */
+export interface ThreadSearchResult {
+  /** Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment. */
+  complete: boolean;
+  /** Where it was found. */
+  data: ThreadSearchHit[];
+  /** Given when there may be more, even if nothing was found yet. */
+  nextCursor?: string;
+}
+
+/** Result of `thread/search` with `searchTerm`. */
+export interface ThreadSearchThreadsResult {
+  /** The Threads in order. */
+  data: FoundThread[];
+  /** Given when there may be more. */
+  nextCursor?: string;
+}
+
+/** The time by which Threads are ordered. */
+export type ThreadSortKey = "createdAt" | "lastActiveAt";
 
 /** The starter of a Thread. */
 export type ThreadSource = UserThreadSource | SubagentThreadSource;
@@ -2484,7 +2648,7 @@ export interface ToolResultPayload {
 }
 
 /** What sends an input in a user's place. */
-export type TriggerKind = "heartbeat" | "cron" | "automation";
+export type TriggerKind = "heartbeat" | "cron" | "automation" | "subagentFollowupTask";
 
 /** An item of a folder that needs trust. */
 export interface TrustItem {
@@ -2554,8 +2718,8 @@ export interface TurnPage {
   nextCursor?: string;
 }
 
-/** Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever. */
-export type TurnStatus = "running" | "waitingApproval" | "completed" | "failed" | "cancelled";
+/** Status of a Turn: `running`, `waitingApproval` and `waitingInput` in turns, then exactly one of the others for ever. */
+export type TurnStatus = "running" | "waitingApproval" | "waitingInput" | "completed" | "failed" | "cancelled";
 
 /** An address. */
 export interface UrlChannelMessageSource {
@@ -2572,22 +2736,82 @@ export interface UserInputAnswer {
 
 /** One answer to choose. */
 export interface UserInputOption {
-  /** What it would mean. */
-  description?: string;
+  /** Its meaning; may be empty. */
+  description: string;
   /** The answer. */
   label: string;
 }
 
 /** One question. */
 export interface UserInputQuestion {
+  /** A short label. */
+  header: string;
   /** Names its answer. */
   id: string;
   /** Whether anything else may be answered. */
   isOther: boolean;
+  /** Whether the answer must not be shown. This server asks for no secret. */
+  isSecret: boolean;
   /** Answers to choose from. */
-  options?: UserInputOption[];
+  options: UserInputOption[];
   /** The question. */
   question: string;
+}
+
+/** An Item of the type `userInputRequest`. */
+export interface UserInputRequestItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it started. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** Its content. */
+  payload: UserInputRequestPayload;
+  payloadKind: "userInputRequest";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "userInputRequest";
+}
+
+/** Payload of `userInputRequest`: the model asks the user. */
+export interface UserInputRequestPayload {
+  /** The tool call that asks. */
+  callId: string;
+  /** Whether the question is part of a plan. */
+  isBlocking: boolean;
+  /** The questions. */
+  questions: UserInputQuestion[];
+  /** Distinguishes requests. */
+  requestId: string;
+}
+
+/** An Item of the type `userInputResponse`. */
+export interface UserInputResponseItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it started. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** Its content. */
+  payload: UserInputResponsePayload;
+  payloadKind: "userInputResponse";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "userInputResponse";
+}
+
+/** Payload of `userInputResponse`: the end of such a question. */
+export interface UserInputResponsePayload {
+  /** The request. */
+  requestId: string;
+  /** The answers; none if the question was not answered. */
+  response: RequestUserInputResult;
 }
 
 /** An Item of the type `userMessage`. */
@@ -2614,6 +2838,8 @@ export interface UserMessagePayload {
   channelContext?: string;
   /** The channel it came through. */
   channelName?: string;
+  /** The client's own id of it. */
+  clientUserMessageId?: string;
   /** How it got into the Turn. */
   deliveryMode?: DeliveryMode;
   /** The group it was said in. */
@@ -2890,6 +3116,16 @@ export interface ThreadConfigUpdateParams {
   threadId: string;
 }
 
+/** Result of `thread/compact/start`. */
+export interface ThreadCompactResult {
+  /** How full the model's window is now. */
+  contextUsage?: ContextUsage;
+  /** Why nothing was compacted, as a sentence. */
+  message?: string;
+  /** How it ended. */
+  outcome: CompactOutcome;
+}
+
 /** Params of `thread/rollback`. */
 export interface ThreadRollbackParams {
   /** Extension: makes a repeated request safe. */
@@ -2926,6 +3162,8 @@ export interface TurnStartParams {
   allow?: string[];
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
+  /** The client's own id of the input, which comes back in the message and in the queue; at most 128 characters. */
+  clientUserMessageId?: string;
   /** At least one part that the server knows. */
   input: InputPart[];
   /** The model's whole history; required in the history mode `client`, forbidden in `server`. */
@@ -2953,6 +3191,8 @@ export interface TurnStartResult {
 export interface TurnEnqueueParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
+  /** The client's own id of the input, which comes back in the message and in the queue; at most 128 characters. */
+  clientUserMessageId?: string;
   /** At least one part that the server knows. */
   input: InputPart[];
   /** Who says it. */
@@ -2989,21 +3229,49 @@ export interface TurnQueueRemoveParams {
   threadId: string;
 }
 
-/** Result of `turn/queue/remove`. */
-export interface TurnQueueRemoveResult {
+/** Result of `turn/queue/remove`, `turn/queue/reorder` and `turn/queue/update`. */
+export interface TurnQueueResult {
   /** The whole queue. */
   queuedInputs: QueuedTurnInput[];
+}
+
+/** Params of `turn/queue/reorder`. */
+export interface TurnQueueReorderParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The new order: each entry of the queue once. */
+  orderedQueuedInputIds: string[];
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `turn/queue/update`. */
+export interface TurnQueueUpdateParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The running Turn; for `queued`, the Turn that the entry is bound to. */
+  expectedTurnId: string;
+  /** The entry. */
+  queuedInputId: string;
+  /** `guidancePending` gives the entry to the running Turn, `queued` takes it back. */
+  status: QueuedInputStatus;
+  /** The Thread. */
+  threadId: string;
 }
 
 /** Params of `turn/steer`. */
 export interface TurnSteerParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
+  /** The client's own id of a new input, which comes back in the message and in the queue; at most 128 characters. */
+  clientUserMessageId?: string;
   /** Must be the running Turn. */
   expectedTurnId: string;
-  /** Must be an entry with the status `queued`. */
-  queuedInputId: string;
-  /** Replaces the stored sender. */
+  /** A new input. If the Turn ends first, it waits in the queue. */
+  input?: InputPart[];
+  /** An entry with the status `queued`. Either this or `input` is required. */
+  queuedInputId?: string;
+  /** The sender; replaces the stored sender of an entry. */
   sender?: SenderContext;
   /** The Thread. */
   threadId: string;
@@ -3033,20 +3301,24 @@ export interface SubagentChildrenListResult {
   data: SubagentChild[];
 }
 
-/** Params of `subagent/close` and `subagent/resume`. */
-export interface SubagentTargetParams {
-  /** The Thread that was started. */
-  childThreadId: string;
+/** Params of `subagent/sendMessage`. */
+export interface SubagentMessageParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
-  /** The Thread that started the other. */
+  /** The message. The subagent reads it before its next model call; it starts nothing. */
+  message: string;
+  /** The Thread from which `target` leads. */
   parentThreadId: string;
+  /** The path of the subagent, as `/root/scout`, or from the parent, as `scout`; or the id of its Thread. */
+  target: string;
 }
 
-/** Result of `subagent/close` and `subagent/resume`. */
+/** Result of a request about one subagent. */
 export interface SubagentTargetResult {
   /** Its name. */
   agentNickname?: string;
+  /** Its path in the tree, where `target` named it. */
+  agentPath?: string;
   /** Its role. */
   agentRole?: string;
   /** The subagent. */
@@ -3057,57 +3329,112 @@ export interface SubagentTargetResult {
   profileName?: string;
   /** Its runtime. */
   runtimeType?: string;
-  /** Open or closed, now. */
-  status: SubagentEdgeStatus;
+  /** Its state after the request. */
+  status: SubagentTargetStatus;
   /** Whether it can be closed. */
   supportsClose: boolean;
+  /** Whether it takes further tasks. */
+  supportsFollowupTask: boolean;
   /** Whether it can be opened again. */
   supportsResume: boolean;
   /** Whether it takes further input. */
   supportsSendInput: boolean;
+  /** Whether it takes messages. */
+  supportsSendMessage: boolean;
+  /** Its name in that path. */
+  taskName?: string;
 }
 
-/** Params of `thread/search`. */
+/** Params of `subagent/followupTask`. */
+export interface SubagentFollowupParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The time at which a busy subagent gets it. Default `queue`. */
+  deliveryMode?: FollowupDelivery;
+  /** The task. An idle subagent starts with it at once. */
+  message: string;
+  /** The Thread from which `target` leads. */
+  parentThreadId: string;
+  /** The path of the subagent, as `/root/scout`, or from the parent, as `scout`; or the id of its Thread. */
+  target: string;
+}
+
+/** Params of `subagent/close`: with `target` or with `childThreadId`. */
+export interface SubagentCloseParams {
+  /** The Thread that was started. */
+  childThreadId?: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread that started the other, or one from which `target` leads. */
+  parentThreadId: string;
+  /** The path of the subagent, as `/root/scout`, or from the parent, as `scout`; or the id of its Thread. */
+  target?: string;
+}
+
+/** Params of `subagent/resume`. */
+export interface SubagentTargetParams {
+  /** The Thread that was started. */
+  childThreadId: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread that started the other. */
+  parentThreadId: string;
+}
+
+/** Params of `thread/search`: with `searchTerm`, or with `query` and `identity`. */
 export interface ThreadSearchParams {
+  /** With `searchTerm`: archived Threads instead of all others. Default `false`. */
+  archived?: boolean;
   /** Also every Thread of the workspace from these channels. */
   crossChannelOrigins?: string[];
   /** Go on after an earlier answer's `nextCursor`. */
   cursor?: string;
-  /** Whose Threads, as in `thread/list`. */
-  identity: SessionIdentity;
+  /** Extension, with `query`: whose Threads, as in `thread/list`. */
+  identity?: SessionIdentity;
   /** Archived Threads too. Default `false`. */
   includeArchived?: boolean;
   /** Only in Items of these types, and in titles for `title`. Absent: everywhere. */
   itemTypes?: string[];
-  /** At most so many, 1 to 100. Default 20. */
+  /** At most so many, 1 to 100. Default 50 with `searchTerm`, else 20. */
   limit?: number;
   /**
-   * Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
-   * words of fewer than three characters do not count, nor do any after the eighth.
+   * Extension: words that must all be found, parts of words and whatever case. Words between double quotes stay
+   * together; words of fewer than three characters do not count, nor do any after the eighth.
    */
-  query: string;
+  query?: string;
+  /** The text that users or agents said, whatever case. The result has Threads then. */
+  searchTerm?: string;
+  /** With `searchTerm`: its direction. Default `descending`. */
+  sortDirection?: SortDirection;
+  /** With `searchTerm`: the order. Default `createdAt`. */
+  sortKey?: ThreadSortKey;
   /** Only in this Thread. */
   threadId?: string;
 }
 
-/** Result of `thread/search`: latest first. */
-export interface ThreadSearchResult {
-  /** Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment. */
-  complete: boolean;
-  /** Where it was found. */
-  data: ThreadSearchHit[];
-  /** Given when there may be more, even if nothing was found yet. */
-  nextCursor?: string;
-}
+/** Result of `thread/search`. */
+export type ThreadSearchAnswer = ThreadSearchResult | ThreadSearchThreadsResult;
 
 /** Params of `thread/fork`. */
 export interface ThreadForkParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
+  /** Its configuration. Default: the original's. */
+  config?: ThreadConfiguration;
+  /** Its title. Default: the original's with a count. */
+  displayName?: string;
+  /** Tools that this connection serves. */
+  dynamicTools?: DynamicToolSpec[];
+  /** `true` is refused: every Thread is stored. */
+  ephemeral?: boolean;
+  /** The end of the copy. Absent without `turnId`: after the newest Turn. A running Turn is copied as cancelled. */
+  forkPoint?: ThreadForkPoint;
+  /** Its starter. Default: the original's. */
+  identity?: SessionIdentity;
   /** The Thread. */
   threadId: string;
-  /** The last Turn of the copy. It has ended. */
-  turnId: string;
+  /** Extension: the last Turn of the copy. It has ended. Not together with `forkPoint`. */
+  turnId?: string;
 }
 
 /** Params of `turn/revert`. */
@@ -3289,6 +3616,8 @@ export interface McpServerResult {
 export interface McpUpsertParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
+  /** The file. Default: the workspace's, unless the user's own file has a server of this name. */
+  scope?: McpScope;
   /** The whole entry. */
   server: McpServerConfig;
 }
@@ -3299,6 +3628,8 @@ export interface McpRemoveParams {
   clientRequestId?: string;
   /** The server. */
   name: string;
+  /** The file. Default: the workspace's. */
+  scope?: McpScope;
 }
 
 /** Result of `mcp/remove`. */
@@ -3710,6 +4041,58 @@ export interface WorkspaceConfigResult {
   welcomeSuggestionsEnabled: boolean | null;
 }
 
+/** Params of `config/read`. */
+export interface ConfigReadParams {
+  /** Whether the result has the files one by one. Default `false`. */
+  includeLayers?: boolean;
+}
+
+/** Result of `config/read`. `***` replaces secrets. */
+export interface ConfigReadResult {
+  /** The settings of the files that count, with the files' names. Defaults are left out. */
+  config: unknown;
+  /** The files: the user's first. */
+  layers?: ConfigFileLayer[];
+  /** The file of each value, by the value's dotted path. */
+  origins: Record<string, ConfigOrigin>;
+}
+
+/** Params of `config/value/write`. */
+export interface ConfigValueWriteParams {
+  /** The version that the file must have. */
+  expectedVersion?: string;
+  /** The file, as `config/read` names it; the workspace's when left out. */
+  filePath?: string;
+  /** The dotted path of the member, such as `Sandbox.Network`. Case does not matter. */
+  keyPath: string;
+  /** How the value joins the present one. */
+  mergeStrategy: ConfigMergeStrategy;
+  /** Its value; `null` removes the member, and objects that have no member then. */
+  value: unknown;
+}
+
+/** Result of `config/value/write` and `config/batchWrite`. */
+export interface ConfigWriteResult {
+  /** The file. */
+  filePath: string;
+  /** The value that counts instead, with `okOverridden`. */
+  overriddenMetadata?: ConfigOverridden;
+  /** Whether the value counts. */
+  status: ConfigWriteStatus;
+  /** The version of the file now. */
+  version: string;
+}
+
+/** Params of `config/batchWrite`: at least one and at most 256 changes, made together or not at all. */
+export interface ConfigBatchWriteParams {
+  /** The changes, in order. */
+  edits: ConfigEditParams[];
+  /** The version that the file must have. */
+  expectedVersion?: string;
+  /** The file, as `config/read` names it; the workspace's when left out. */
+  filePath?: string;
+}
+
 /** Result of `doctor/run`. */
 export interface DoctorRunResult {
   /** The findings, in the order of the checks. Those of one subject follow each other. */
@@ -4084,6 +4467,22 @@ export interface ExternalChannelRemoveResult {
   removed: boolean;
 }
 
+/** Params of `externalChannel/logs`. */
+export interface ExternalChannelLogsParams {
+  /** The channel. */
+  name: string;
+  /** Most lines, 1 to 1000. Default 200. */
+  tail?: number;
+}
+
+/** Result of `externalChannel/logs`. */
+export interface ExternalChannelLogsResult {
+  /** The newest lines that its adapter has written, the newest last. `***` replaces secrets. */
+  lines: string[];
+  /** The channel. */
+  name: string;
+}
+
 /** Result of `channel/status`. */
 export interface ChannelStatusResult {
   /** The channels, by name. */
@@ -4360,8 +4759,62 @@ export interface PluginListParams {
 export interface PluginListResult {
   /** The diagnostics of all plugins, and of folders that are no plugin. */
   diagnostics: PluginDiagnostic[];
+  /** Always empty: there are no marketplaces. */
+  marketplaces: unknown[];
   /** The installed ones, then those of the catalogue. */
   plugins: PluginInfo[];
+  /** Grows with every change of the plugins. An answer with a smaller number than another is older. */
+  snapshotRevision: number;
+  /** The workspace's folder. */
+  workspacePath: string;
+}
+
+/** Params of `plugin/skill/read`. */
+export interface PluginSkillReadParams {
+  /** The plugin. */
+  id: string;
+  /** Its skill. */
+  name: string;
+}
+
+/** Result of `plugin/skill/read`. */
+export interface PluginSkillReadResult {
+  /** The text of its `SKILL.md`. */
+  content: string;
+  /** The plugin. */
+  id: string;
+  /** Its skill. */
+  name: string;
+}
+
+/** Params of `plugin/installLocal`. */
+export interface PluginInstallLocalParams {
+  /** Absolute path of a folder with a plugin, on the server's machine. */
+  path: string;
+  /** The place of the copy. */
+  scope: PluginScope;
+}
+
+/** Result of a request that changes a plugin. */
+export interface PluginWriteResult {
+  /** Always empty: no plugin depends on another. */
+  affectedPlugins: PluginInfo[];
+  /** Reasons for the outcome. */
+  diagnostics: PluginDiagnostic[];
+  /** The outcome of the request. */
+  outcome: PluginOutcome;
+  /** The plugin now. */
+  plugin: PluginInfo;
+  /** Grows with every change of the plugins. */
+  snapshotRevision: number;
+}
+
+/** Params of `plugin/setTrusted`. Sent twice it does the same. */
+export interface PluginSetTrustedParams {
+  /** The plugin. */
+  id: string;
+  /** Whether its user trusts its present content. */
+  trusted: boolean;
 }
 
 /** Params of `plugin/view` and `plugin/remove`. Sent twice, a removal finds nothing. */
@@ -4370,10 +4823,12 @@ export interface PluginParams {
   id: string;
 }
 
-/** A plugin, as it is now. */
+/** Result of `plugin/view`. */
 export interface PluginResult {
   /** The plugin. */
   plugin: PluginInfo;
+  /** Grows with every change of the plugins. */
+  snapshotRevision: number;
 }
 
 /** Params of `plugin/install`. One of both says which. Sent twice it does the same. */
@@ -4492,6 +4947,10 @@ export interface Requests {
   "thread/mode/set": { params: ThreadModeSetParams; result: EmptyResult };
   /** Replaces a Thread's configuration, from the next Turn on. */
   "thread/config/update": { params: ThreadConfigUpdateParams; result: EmptyResult };
+  /** Compacts the conversation and answers when that is over. The compaction is a Turn. */
+  "thread/compact/start": { params: ThreadTargetParams; result: ThreadCompactResult };
+  /** Stops a compaction. Does nothing when there is none. */
+  "thread/maintenance/interrupt": { params: ThreadTargetParams; result: EmptyResult };
   /** Drops Turns from the end of the conversation. Files stay as they are. */
   "thread/rollback": { params: ThreadRollbackParams; result: ThreadRollbackResult };
   /** Lists the channels that Threads may come from. */
@@ -4503,18 +4962,26 @@ export interface Requests {
   /** Asks the running Turn to stop. It has stopped when `turn/cancelled` comes. */
   "turn/interrupt": { params: TurnInterruptParams; result: EmptyResult };
   /** Takes an input out of the queue. */
-  "turn/queue/remove": { params: TurnQueueRemoveParams; result: TurnQueueRemoveResult };
-  /** Makes a queued input guidance for the running Turn. */
+  "turn/queue/remove": { params: TurnQueueRemoveParams; result: TurnQueueResult };
+  /** Sets the order of the queue. */
+  "turn/queue/reorder": { params: TurnQueueReorderParams; result: TurnQueueResult };
+  /** Gives an input of the queue to the running Turn, or takes it back. */
+  "turn/queue/update": { params: TurnQueueUpdateParams; result: TurnQueueResult };
+  /** Gives a queued or a new input to the running Turn as guidance. */
   "turn/steer": { params: TurnSteerParams; result: TurnSteerResult };
   /** Lists the subagents of a Thread. */
   "subagent/children/list": { params: SubagentChildrenListParams; result: SubagentChildrenListResult };
+  /** Gives a subagent a message, which its next model call gets. */
+  "subagent/sendMessage": { params: SubagentMessageParams; result: SubagentTargetResult };
+  /** Gives a subagent another task. */
+  "subagent/followupTask": { params: SubagentFollowupParams; result: SubagentTargetResult };
   /** Closes a subagent; what it does is stopped. */
-  "subagent/close": { params: SubagentTargetParams; result: SubagentTargetResult };
+  "subagent/close": { params: SubagentCloseParams; result: SubagentTargetResult };
   /** Opens a subagent again. Nothing is given to it. */
   "subagent/resume": { params: SubagentTargetParams; result: SubagentTargetResult };
-  /** Extension: finds text in the history of all Threads. */
-  "thread/search": { params: ThreadSearchParams; result: ThreadSearchResult };
-  /** Extension: starts a Thread with a copy of another's conversation. */
+  /** Finds Threads by what was said in them. Extension: with `query`, places in their history. */
+  "thread/search": { params: ThreadSearchParams; result: ThreadSearchAnswer };
+  /** Starts a Thread with a copy of another's conversation. */
   "thread/fork": { params: ThreadForkParams; result: ThreadResult };
   /** Extension: undoes what a Turn did to files. The conversation stays. */
   "turn/revert": { params: TurnRevertParams; result: TurnRevertResult };
@@ -4542,9 +5009,9 @@ export interface Requests {
   "mcp/list": { params: EmptyParams; result: McpListResult };
   /** Returns the configuration of one MCP server. */
   "mcp/get": { params: McpGetParams; result: McpServerResult };
-  /** Adds an MCP server to the workspace's configuration, or replaces it there. It starts in the background. */
+  /** Adds an MCP server to a configuration file, or replaces it there. It starts in the background. */
   "mcp/upsert": { params: McpUpsertParams; result: McpServerResult };
-  /** Removes an MCP server from the workspace's configuration. */
+  /** Removes an MCP server from a configuration file. */
   "mcp/remove": { params: McpRemoveParams; result: McpRemoveResult };
   /** Tells how MCP servers are. */
   "mcp/status/list": { params: EmptyParams; result: McpStatusListResult };
@@ -4600,6 +5067,14 @@ export interface Requests {
   "workspace/config/schema": { params: EmptyParams; result: WorkspaceConfigSchemaResult };
   /** Sets or removes settings of the workspace, and returns what the files say then. */
   "workspace/config/update": { params: WorkspaceConfigUpdateParams; result: WorkspaceConfigResult };
+  /** The same as `workspace/config/schema`. */
+  "config/schema": { params: EmptyParams; result: WorkspaceConfigSchemaResult };
+  /** Returns the settings of the files that count, and the file of each. */
+  "config/read": { params: ConfigReadParams; result: ConfigReadResult };
+  /** Sets or removes a member of a configuration file. */
+  "config/value/write": { params: ConfigValueWriteParams; result: ConfigWriteResult };
+  /** Sets or removes members of a configuration file, together or not at all. */
+  "config/batchWrite": { params: ConfigBatchWriteParams; result: ConfigWriteResult };
   /** Extension: checks the workspace, the configuration and the machine, as `bobbin doctor` does. Changes nothing. */
   "doctor/run": { params: EmptyParams; result: DoctorRunResult };
   /** Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out. */
@@ -4676,6 +5151,8 @@ export interface Requests {
   "externalChannel/upsert": { params: ExternalChannelUpsertParams; result: ExternalChannelResult };
   /** Removes an external channel from the workspace's configuration and ends its adapter. */
   "externalChannel/remove": { params: ExternalChannelRemoveParams; result: ExternalChannelRemoveResult };
+  /** Returns the newest lines that an adapter of the server has written. */
+  "externalChannel/logs": { params: ExternalChannelLogsParams; result: ExternalChannelLogsResult };
   /** Says which external channels have an adapter. */
   "channel/status": { params: EmptyParams; result: ChannelStatusResult };
   /** Extension: sends a message to a chat of an external channel, once. Nothing is queued. */
@@ -4710,14 +5187,20 @@ export interface Requests {
   "automation/template/delete": { params: AutomationTemplateDeleteParams; result: AutomationOkResult };
   /** Lists the plugins, and what is wrong with them. */
   "plugin/list": { params: PluginListParams; result: PluginListResult };
+  /** Reads a skill of a plugin, even of one that is not in use. */
+  "plugin/skill/read": { params: PluginSkillReadParams; result: PluginSkillReadResult };
+  /** Installs a new plugin of a folder, for the workspace or for the user, and enables it. */
+  "plugin/installLocal": { params: PluginInstallLocalParams; result: PluginWriteResult };
+  /** Trusts the present content of a plugin of the workspace, or takes that back. */
+  "plugin/setTrusted": { params: PluginSetTrustedParams; result: PluginWriteResult };
   /** Reads one plugin, with what it brings. */
   "plugin/view": { params: PluginParams; result: PluginResult };
   /** Installs a plugin of the catalogue, or of a folder, in the workspace, and enables it. */
-  "plugin/install": { params: PluginInstallParams; result: PluginResult };
+  "plugin/install": { params: PluginInstallParams; result: PluginWriteResult };
   /** Removes an installed plugin with its files. Folders that were not installed stay. */
-  "plugin/remove": { params: PluginParams; result: PluginResult };
+  "plugin/remove": { params: PluginParams; result: PluginWriteResult };
   /** Enables or disables an installed plugin in this workspace. */
-  "plugin/setEnabled": { params: PluginSetEnabledParams; result: PluginResult };
+  "plugin/setEnabled": { params: PluginSetEnabledParams; result: PluginWriteResult };
   /** Lists the profiles that subagents can have. */
   "subagent/profiles/list": { params: EmptyParams; result: SubagentProfilesListResult };
   /** Adds a profile to the workspace's configuration, or replaces it. It counts at once. */
@@ -5044,10 +5527,12 @@ export interface CommandOutputDeltaNotification {
 
 /** Params of `item/tool/requestUserInput/resolved`: it is answered, or nobody waits for the answer any more. */
 export interface UserInputResolvedNotification {
-  /** The tool call. */
-  callId: string;
+  /** The `userInputResponse` Item. */
+  item: Item;
   /** The request. */
   requestId: string;
+  /** Number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
   /** The Thread. */
   threadId: string;
   /** The Turn. */
@@ -5266,6 +5751,14 @@ export interface AutomationTaskUpdatedNotification {
   workspacePath: string;
 }
 
+/** Params of `plugin/snapshot/updated`. */
+export interface PluginSnapshotUpdatedNotification {
+  /** The plugins that have changed. */
+  pluginIds: string[];
+  /** Grows with every change of the plugins. */
+  snapshotRevision: number;
+}
+
 /** What the server says without asking. */
 export interface Notifications {
   /** A Thread was created. */
@@ -5358,6 +5851,8 @@ export interface Notifications {
   "mcp/login/completed": McpLoginCompletedNotification;
   /** The configuration was changed. */
   "workspace/configChanged": WorkspaceConfigChangedNotification;
+  /** The same as `workspace/configChanged`, directly after it, with paths of settings as `regions`. */
+  "config/changed": WorkspaceConfigChangedNotification;
   /** Extension: the user has said something about the folder. */
   "workspace/trustChanged": WorkspaceTrustChangedNotification;
   /** An extension is in another state. */
@@ -5382,6 +5877,8 @@ export interface Notifications {
   "cron/stateChanged": CronStateChangedNotification;
   /** A task is new or has changed. */
   "automation/task/updated": AutomationTaskUpdatedNotification;
+  /** Plugins have changed, by a method or by hand. Changes by hand are seen when plugins are listed. */
+  "plugin/snapshot/updated": PluginSnapshotUpdatedNotification;
 }
 
 /** Params of `item/approval/request`. */
@@ -5456,20 +5953,18 @@ export interface ToolCallResult {
 export interface RequestUserInputParams {
   /** The tool call that waits. */
   callId: string;
+  /** Whether the question is part of a plan. With `false`, a client may answer nothing by itself after a while. */
+  isBlocking: boolean;
+  /** The `userInputRequest` Item. */
+  itemId: string;
   /** What is asked; this server asks one question at a time. */
   questions: UserInputQuestion[];
-  /** Tells requests apart; a connection is asked once for each. */
+  /** Distinguishes requests; a connection is asked once for each. */
   requestId: string;
   /** The Thread. */
   threadId: string;
   /** The Turn. */
   turnId: string;
-}
-
-/** Result of `item/tool/requestUserInput`; without an answer to a question, nobody wants to give one. */
-export interface RequestUserInputResult {
-  /** By the ids of the questions. */
-  answers: Record<string, UserInputAnswer>;
 }
 
 /** Params of `ext/acp/fs/readTextFile`. */
@@ -5705,7 +6200,7 @@ export interface ServerRequests {
   "item/approval/request": { params: ApprovalRequestParams; result: ApprovalRequestResult };
   /** Runs a tool that the client gave in `thread/start`. */
   "item/tool/call": { params: ToolCallParams; result: ToolCallResult };
-  /** Asks the user what the model wants to know. An error counts as no answer. */
+  /** Asks the user what the model wants to know. An error leaves the question open. */
   "item/tool/requestUserInput": { params: RequestUserInputParams; result: RequestUserInputResult };
   /** Reads a file through the editor. */
   "ext/acp/fs/readTextFile": { params: AcpReadTextFileParams; result: AcpReadTextFileResult };

@@ -70,8 +70,10 @@ impl ChannelTransport {
 /// An adapter that the server starts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AdapterProcess {
-    /// The program.
+    /// The program; empty if a built-in module is the adapter.
     pub command: String,
+    /// The built-in module that is the adapter.
+    pub builtin_module: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
     /// Working directory; `None` means the workspace.

@@ -39,7 +39,7 @@ pub use features::Features;
 pub use instructions::InstructionFiles;
 pub use once::Once;
 pub use process::{OpenConnection, ServerProcess};
-pub use services::{ConfigNews, Services};
+pub use services::{ConfigNews, ConfigValueNews, Services};
 
 /// The Turn accepts nothing more: it was interrupted, or its Thread could not record it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -58,3 +58,14 @@ pub struct ConfigNews {
     /// The parts that have changed.
     pub regions: Vec<&'static str>,
 }
+
+/// Broadcast: values in configuration files were changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigValueNews {
+    /// The method that changed them.
+    pub source: &'static str,
+    /// The parts that have changed.
+    pub regions: Vec<String>,
+    /// The dotted paths of the values.
+    pub keys: Vec<String>,
+}

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_model::{ServerOrigin, ToolServer};
+
+use crate::workspace_config::ConfigOwner;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 
@@ -220,12 +222,19 @@ pub trait ToolServers: Send + Sync + 'static {
     /// [`ToolServerError::NotFound`].
     fn stop(&self, name: &str) -> Result<(), ToolServerError>;
 
-    /// Adds a server to the workspace's configuration, or replaces it, at a user's request. Starts it in the background.
-    /// Calls `reply` before clients are notified.
-    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()>;
+    /// Adds a server to a configuration file, or replaces it, at a user's request. Starts it in the background. Calls
+    /// `reply` before clients are notified. Without a file it is the workspace's, and a server of the user's own with
+    /// this name is an error.
+    fn upsert(
+        &self,
+        config: ToolServerConfig,
+        file: Option<ConfigOwner>,
+        reply: ServerReply<ConfiguredServer>,
+    ) -> BoxFuture<'_, ()>;
 
-    /// Removes a server from the workspace's configuration and ends it. Calls `reply` before clients are notified.
-    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()>;
+    /// Removes a server from a configuration file, by default the workspace's, and ends it. Calls `reply` before clients
+    /// are notified.
+    fn remove(&self, name: String, file: Option<ConfigOwner>, reply: ServerReply<()>) -> BoxFuture<'_, ()>;
 
     /// Starts a server, counts its tools and ends it. The outer error means that it was not started; the inner one is a
     /// sentence for the user.

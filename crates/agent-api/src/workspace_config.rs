@@ -1,5 +1,8 @@
 //! The workspace's configuration: the contract between the dialects and the files.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -136,6 +139,94 @@ pub enum ConfigChangeError {
     Unwritable(String),
 }
 
+/// The owner of a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigOwner {
+    /// The user, for all workspaces.
+    User,
+    /// The workspace.
+    Workspace,
+}
+
+/// One configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigLayer {
+    /// Its owner.
+    pub owner: ConfigOwner,
+    /// Its path.
+    pub file: PathBuf,
+    /// Equal for equal content.
+    pub version: String,
+    /// Its content without secrets.
+    pub config: Value,
+}
+
+/// The configuration files and their result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigReading {
+    /// The settings that count, without secrets and defaults.
+    pub config: Value,
+    /// The layer of each value, by its dotted path, as an index of `layers`.
+    pub origins: BTreeMap<String, usize>,
+    /// The files: the user's first.
+    pub layers: Vec<ConfigLayer>,
+}
+
+/// One change of a configuration file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigEdit {
+    /// The dotted path of the member.
+    pub key_path: String,
+    /// Its value; `null` removes it.
+    pub value: Value,
+    /// Whether an object is merged with the present one.
+    pub merges: bool,
+}
+
+/// Changes of one configuration file, made together or not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigWrite {
+    /// The method that makes them.
+    pub source: &'static str,
+    /// The changes, in order.
+    pub edits: Vec<ConfigEdit>,
+    /// The file; `None` for the workspace's.
+    pub file: Option<PathBuf>,
+    /// The version that the file must have.
+    pub expected_version: Option<String>,
+}
+
+/// A file after its change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigWritten {
+    /// The file.
+    pub file: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// The layer whose value counts instead, and that value without secrets.
+    pub hidden_by: Option<(ConfigLayer, Value)>,
+}
+
+/// Reason why a configuration file was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigWriteError {
+    /// The file is no layer, or clients of this server may not write it.
+    #[error("{0}")]
+    ReadOnly(String),
+    /// The file has another version.
+    #[error("The file has changed since it was read. Read it again.")]
+    VersionConflict,
+    /// The value is invalid, or only another method may set it.
+    #[error("{0}")]
+    Invalid(String),
+    /// No setting has this name.
+    #[error("{0:?} is not a setting.")]
+    UnknownKey(String),
+    /// The file cannot be read or written.
+    #[error("{0}")]
+    Unwritable(String),
+}
+
 /// Reads and writes configuration files.
 pub trait WorkspaceConfig: Send + Sync + 'static {
     /// Returns every setting of the files, with its value.
@@ -146,4 +237,16 @@ pub trait WorkspaceConfig: Send + Sync + 'static {
     /// # Errors
     /// [`ConfigChangeError`]; the files are unchanged.
     fn update(&self, change: ConfigChange) -> BoxFuture<'_, Result<ConfigValues, ConfigChangeError>>;
+
+    /// Returns the files and their result.
+    ///
+    /// # Errors
+    /// The reason why a file cannot be read, for the user.
+    fn read(&self) -> BoxFuture<'_, Result<ConfigReading, String>>;
+
+    /// Changes one file, applies what counts at once and notifies every client.
+    ///
+    /// # Errors
+    /// [`ConfigWriteError`]; the file is unchanged.
+    fn write(&self, write: ConfigWrite) -> BoxFuture<'_, Result<ConfigWritten, ConfigWriteError>>;
 }

@@ -12,7 +12,7 @@ use bobbin_agent_api::cut::head_and_tail;
 use bobbin_agent_api::model::{Call, Message};
 use bobbin_model::{
     Compaction, DynamicToolCall, GivenMessage, InputPart, Item, ItemBody, ItemId, ItemStatus, ToolAnswer,
-    Trigger, TurnId, UnixMillis,
+    Trigger, TriggerKind, TurnId, UnixMillis,
 };
 
 use bobbin_model::item::UserMessage;
@@ -143,7 +143,8 @@ pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Mes
 
 /// Returns a user's message as a model gets it.
 fn parts(said: &UserMessage) -> Vec<InputPart> {
-    let job = said.trigger.as_deref().map(of_job);
+    let is_job = |trigger: &&Trigger| trigger.kind != TriggerKind::SubagentFollowupTask;
+    let job = said.trigger.as_deref().filter(is_job).map(of_job);
     let parts = said.native.iter().map(InputPart::materialized);
     job.into_iter().chain(parts).collect()
 }

@@ -16,11 +16,14 @@ use bobbin_native::{Endpoint, Server};
 use bobbin_peer::PeerHandle;
 use bobbin_supervise::{Group, Start};
 use parking_lot::Mutex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use crate::MAX_CHANNELS;
 use crate::adapter::{Adapter, reject};
 use crate::descriptor::{Abilities, Diagnostic};
+use crate::logs::Logs;
 use crate::process::AdapterService;
 use crate::settings::DeclaredChannel;
 
@@ -35,6 +38,19 @@ pub struct Surroundings {
     pub temporary: PathBuf,
     /// Judges which files of the workspace may be read.
     pub policy: Arc<dyn Policy>,
+    /// The built-in adapters, if there are any.
+    pub modules: Option<Modules>,
+}
+
+/// Built-in adapters that Node runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Modules {
+    /// The folder with one folder for each adapter.
+    pub folder: PathBuf,
+    /// The program of Node.
+    pub node: String,
+    /// Whether that program is Node only with a variable.
+    pub run_as_node: bool,
 }
 
 /// Accepts adapters, starts the server's own, and knows which are connected.
@@ -55,6 +71,21 @@ struct Channel {
     /// Reason why its adapter does not run, for users.
     problem: Option<String>,
     here: watch::Sender<Option<Arc<Adapter>>>,
+    logs: Logs,
+}
+
+/// Whether the adapter of a channel runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ChannelRuntimeState {
+    /// It is not there, and the server does not start it.
+    Stopped,
+    /// The server starts it.
+    Starting,
+    /// It is connected.
+    Running,
+    /// It could not be started.
+    Failed,
 }
 
 /// A channel as clients see it.
@@ -62,7 +93,7 @@ struct Channel {
 pub(crate) struct ChannelStatus {
     pub(crate) name: String,
     pub(crate) enabled: bool,
-    pub(crate) running: bool,
+    pub(crate) state: ChannelRuntimeState,
     pub(crate) problem: Option<String>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -135,6 +166,10 @@ impl Host {
                 problem: withheld(&declared).map(str::to_owned),
                 declared: declared.clone(),
                 here: watch::Sender::new(None),
+                logs: channels
+                    .get(&key)
+                    .map(|channel| channel.logs.clone())
+                    .unwrap_or_default(),
             };
             channels.insert(key, channel)
         };
@@ -199,7 +234,7 @@ impl Host {
             ChannelStatus {
                 name: channel.declared.config.name.clone(),
                 enabled: channel.declared.config.enabled,
-                running: adapter.is_some(),
+                state: channel.state(),
                 problem: channel.problem.clone(),
                 diagnostics: adapter
                     .map(|adapter| adapter.can.diagnostics.clone())
@@ -338,6 +373,11 @@ impl Host {
         }
     }
 
+    /// Returns what the adapter of a channel writes.
+    pub(crate) fn logs(&self, name: &str) -> Option<Logs> {
+        Some(self.channels.lock().get(&key(name))?.logs.clone())
+    }
+
     /// Returns the reason why the adapter of a channel does not run.
     pub(crate) fn problem(&self, name: &str) -> Option<String> {
         self.channels.lock().get(&key(name))?.problem.clone()
@@ -345,6 +385,22 @@ impl Host {
 }
 
 impl Channel {
+    fn state(&self) -> ChannelRuntimeState {
+        let starts = || {
+            let config = &self.declared.config;
+            config.enabled && self.declared.trusted && config.transport.process().is_some()
+        };
+        if self.adapter().is_some() {
+            ChannelRuntimeState::Running
+        } else if self.problem.is_some() && starts() {
+            ChannelRuntimeState::Failed
+        } else if starts() {
+            ChannelRuntimeState::Starting
+        } else {
+            ChannelRuntimeState::Stopped
+        }
+    }
+
     fn adapter(&self) -> Option<Arc<Adapter>> {
         self.here.borrow().clone().filter(|adapter| adapter.is_there())
     }

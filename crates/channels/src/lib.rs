@@ -15,6 +15,7 @@ mod descriptor;
 mod failures;
 mod group;
 mod host;
+mod logs;
 mod media;
 mod process;
 pub mod settings;
@@ -22,7 +23,7 @@ mod tools;
 
 pub use configured::Channels;
 pub use group::{Feature, GROUPS, wire};
-pub use host::{Host, Surroundings};
+pub use host::{Host, Modules, Surroundings};
 
 /// Most channels of a server (a guess: there are not that many platforms).
 pub const MAX_CHANNELS: usize = 64;

@@ -80,6 +80,7 @@ impl Place {
             environment: Environment::empty(),
             temporary: self.temporary.clone(),
             policy: Arc::new(NoKeys),
+            modules: None,
         }
     }
 

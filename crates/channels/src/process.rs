@@ -26,6 +26,8 @@ const START: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(2);
 /// Longest line of an adapter, in bytes (01 §2).
 const LINE_BYTES: usize = 16 << 20;
+/// Variable that has an Electron program run as Node.
+const RUN_AS_NODE: &str = "ELECTRON_RUN_AS_NODE";
 /// Variable with the channel's name.
 const CHANNEL: &str = "BOBBIN_CHANNEL";
 /// Variable with the address at which an adapter connects, with the token.
@@ -71,9 +73,31 @@ impl AdapterService {
         for (name, value) in &process.env.0 {
             environment.set(name, value);
         }
-        let directory = process.working_directory.as_deref().unwrap_or_default();
-        let spec = ProcessSpec::new(&process.command, place.root.join(directory), environment);
-        Ok(spec.args(&process.args))
+        let directory = place
+            .root
+            .join(process.working_directory.as_deref().unwrap_or_default());
+        let Some(module) = &process.builtin_module else {
+            let spec = ProcessSpec::new(&process.command, directory, environment);
+            return Ok(spec.args(&process.args));
+        };
+        let modules = place.modules.as_ref().ok_or_else(|| {
+            Failure::lasting(
+                "it is a built-in module, and DOTCRAFT_MODULES_DIR of this server names no folder of them",
+            )
+        })?;
+        if modules.run_as_node {
+            environment.set(RUN_AS_NODE, "1");
+        }
+        let spec = ProcessSpec::new(&modules.node, directory, environment);
+        let module = modules.folder.join(module).to_string_lossy().into_owned();
+        Ok(spec.args(std::iter::once(&module).chain(&process.args)))
+    }
+
+    /// Returns the texts that no log may have.
+    fn secrets(host: &Host, process: &AdapterProcess) -> Vec<String> {
+        let values = process.env.0.values().cloned();
+        let token = host.address().and_then(|address| address.split_once("token="));
+        values.chain(token.map(|(_, token)| token.to_owned())).collect()
     }
 
     /// Checks that the folder's files are still those that its user trusts.
@@ -139,14 +163,18 @@ impl Service for AdapterService {
             .ok_or_else(|| Failure::lasting("nothing is to be started"))?;
         let spec = self.spec(&host, process, connects)?;
         self.check(&host).await?;
-        let started = Child::start(&host.children, spec, self.channel()).await;
+        let secrets = Self::secrets(&host, process);
+        let logs = host.logs(self.channel()).ok_or_else(gone)?;
+        let hear = logs.sink(secrets.clone());
+        let started = Child::start_heard(&host.children, spec, self.channel(), hear).await;
         let (mut child, streams) = started.map_err(|error| Failure {
             problem: causes(&error),
             lasting: is_lasting(&error),
         })?;
         let (start, reading, input) = if connects {
             let Streams { input, output } = streams;
-            let reading = tokio::spawn(log_output(self.channel().to_owned(), output));
+            let reading = log_output(self.channel().to_owned(), output, logs.sink(secrets));
+            let reading = tokio::spawn(reading);
             (None, AbortOnDropHandle::new(reading), Some(input))
         } else {
             let (start, serving) = self.serve_pipes(&host, streams)?;
@@ -248,9 +276,10 @@ fn failure(rejected: Option<String>, why: String, ended: &Ended) -> Failure {
 }
 
 /// Copies an adapter's output to the log.
-async fn log_output(channel: String, output: Paced<pipe::Receiver>) {
+async fn log_output(channel: String, output: Paced<pipe::Receiver>, mut hear: impl FnMut(&str)) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         tracing::debug!(channel, line, "an adapter writes");
+        hear(&line);
     }
 }

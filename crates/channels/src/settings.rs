@@ -31,6 +31,8 @@ pub struct ExternalChannel {
     transport: Option<ExternalChannelTransport>,
     /// The program of the adapter, unless it connects by itself.
     command: Option<String>,
+    /// The adapter is this built-in module, in the place of `Command`: a folder in that of the variable `DOTCRAFT_MODULES_DIR`, run by Node.
+    builtin_module: Option<String>,
     /// Its arguments.
     #[serde(default)]
     args: Vec<String>,
@@ -71,7 +73,12 @@ fn what_runs(config: &ChannelConfig) -> String {
     };
     let set = process.env.0.iter();
     let set = set.map(|(name, value)| format!("{}={value:?}", plain(name)));
-    let line = shown_command([&process.command].into_iter().chain(&process.args), set);
+    let module = process
+        .builtin_module
+        .as_ref()
+        .map(|module| format!("the built-in module {module}"));
+    let program = module.as_ref().unwrap_or(&process.command);
+    let line = shown_command([program].into_iter().chain(&process.args), set);
     match &process.working_directory {
         Some(directory) => format!("runs {line} in {directory}"),
         None => format!("runs {line}"),
@@ -109,6 +116,7 @@ fn config(name: &str, entry: ExternalChannel) -> Result<ChannelConfig, String> {
         enabled,
         transport,
         command: entry.command,
+        builtin_module: entry.builtin_module,
         args: Some(entry.args),
         working_directory: entry.working_directory,
         env: Some(entry.env),
@@ -130,11 +138,19 @@ pub(crate) fn check(config: &ChannelConfig) -> Result<(), String> {
     let Some(process) = config.transport.process() else {
         return Ok(());
     };
-    if process.command.trim().is_empty() {
-        return Err("it has no Command, which starts its adapter".to_owned());
+    match (&process.builtin_module, process.command.trim()) {
+        (None, "") => return Err("it has no Command, which starts its adapter".to_owned()),
+        (Some(_), command) if !command.is_empty() => {
+            return Err("it has Command and BuiltinModule; one of them starts its adapter".to_owned());
+        }
+        (Some(module), _) if !is_module(module) => {
+            return Err("BuiltinModule has letters, digits, '-' and '_' only".to_owned());
+        }
+        _ => {}
     }
     let AdapterProcess {
         command,
+        builtin_module: _,
         args,
         working_directory,
         env,
@@ -148,11 +164,20 @@ pub(crate) fn check(config: &ChannelConfig) -> Result<(), String> {
     check_texts(args.len() + env.0.len(), texts)
 }
 
+/// Whether a text names a folder directly in that of the modules.
+fn is_module(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= 64 && name.chars().all(is_plain)
+}
+
 /// Returns the entry of a channel, with the names that the protocol's clients write.
 pub(crate) fn entry(config: &ChannelConfig) -> Value {
     let mut entry = json!({ "Enabled": config.enabled, "Transport": config.transport.as_str() });
     if let Some(process) = config.transport.process() {
-        entry["Command"] = json!(process.command);
+        match &process.builtin_module {
+            Some(module) => entry["BuiltinModule"] = json!(module),
+            None => entry["Command"] = json!(process.command),
+        }
         if !process.args.is_empty() {
             entry["Args"] = json!(process.args);
         }

@@ -30,7 +30,7 @@ use crate::listener::ListenerSettings;
 /// Name of an editor's options in messages.
 const EDITORS_OPTIONS: &str = "the editor's options";
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(file::schema);
+pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(file::schema);
 
 /// The settings in force.
 #[derive(Debug, Clone, Default)]

@@ -11,6 +11,7 @@ mod config;
 mod editor;
 mod fields;
 pub mod file;
+pub mod layers;
 mod listener;
 
 pub use config::Config;

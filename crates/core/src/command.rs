@@ -115,6 +115,13 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<Enqueued>,
     },
+    /// Like `Enqueue`, for an input that starts no Turn: the next model call gets it.
+    LeaveMessage {
+        /// The Turn that the input would have.
+        request: StartTurn,
+        /// Takes the answer.
+        reply: Reply<Enqueued>,
+    },
     /// Execute a command, unless it was executed under this id before; then repeat the answer.
     Once {
         /// The id.
@@ -225,6 +232,7 @@ impl Command {
                 | Self::StartTurnAfter { .. }
                 | Self::Enqueue { .. }
                 | Self::EnqueueNext { .. }
+                | Self::LeaveMessage { .. }
                 | Self::Stop { .. }
                 | Self::ParentEnded { .. }
         )
@@ -253,7 +261,9 @@ impl Command {
             Self::Guide { reply, .. } => reply(Err(error)),
             Self::StartTurn { reply, .. } | Self::StartTurnAfter { reply, .. } => reply(Err(error)),
             Self::Once { command, .. } | Self::WithParent(command) => command.refuse(error),
-            Self::Enqueue { reply, .. } | Self::EnqueueNext { reply, .. } => reply(Err(error)),
+            Self::Enqueue { reply, .. }
+            | Self::EnqueueNext { reply, .. }
+            | Self::LeaveMessage { reply, .. } => reply(Err(error)),
             Self::ChangeQueue { reply, .. } => reply(Err(error)),
         }
     }

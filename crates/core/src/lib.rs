@@ -27,7 +27,8 @@ pub use bobbin_eventlog::{
     View, Waker, WireMessage, join,
 };
 pub use bobbin_store::{
-    Closed, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,
+    Closed, FoundThread, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError,
+    ThreadOrder, ThreadSearch, ThreadSummary,
 };
 pub use broadcasts::Broadcasts;
 pub use command::{Command, Guidance, Newest, Reply, Retitle};

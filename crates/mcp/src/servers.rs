@@ -15,6 +15,7 @@ use bobbin_agent_api::tool_server::{
     ConfiguredServer, LoginNews, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
     ToolServerError, ToolServerNews, ToolServers,
 };
+use bobbin_agent_api::workspace_config::ConfigOwner;
 use bobbin_children::Children;
 use bobbin_core::Broadcasts;
 use bobbin_model::{ServerOrigin, ServerState, ToolServer};
@@ -40,6 +41,8 @@ pub struct Servers {
     sandbox: Arc<dyn Confine>,
     /// The workspace's configuration file.
     file: PathBuf,
+    /// The user's own configuration file, if clients may change it.
+    own_file: Mutex<Option<PathBuf>>,
     trust: TrustFile,
     /// Our own environment.
     variables: Vec<(OsString, OsString)>,
@@ -79,6 +82,7 @@ impl Servers {
         Self {
             sandbox,
             file: places.root.join(FILE),
+            own_file: Mutex::new(None),
             trust,
             variables,
             host: Arc::new(
@@ -95,6 +99,24 @@ impl Servers {
                 this_run: HashSet::new(),
             }),
             changing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Sets the user's own configuration file that clients may change; `None` for none.
+    pub fn let_change(&self, own_file: Option<PathBuf>) {
+        *self.own_file.lock() = own_file;
+    }
+
+    /// Whether clients may not change a server's file.
+    fn is_read_only(&self, declared: &DeclaredServer) -> bool {
+        let is_own = declared.origin == ServerOrigin::User && declared.file == ServerFile::Config;
+        declared.is_read_only() && !(is_own && self.own_file.lock().is_some())
+    }
+
+    fn configured(&self, declared: &DeclaredServer) -> ConfiguredServer {
+        ConfiguredServer {
+            read_only: self.is_read_only(declared),
+            ..declared.configured()
         }
     }
 
@@ -189,70 +211,97 @@ impl Servers {
         self.broadcasts.send(ConfigNews { source, regions }, 0);
     }
 
-    /// Whether the server of this name is in a file that clients cannot write.
-    fn is_read_only(&self, name: &str) -> bool {
-        self.find(name).is_ok_and(|found| found.is_read_only())
+    /// Checks that a client may put a server of this name into a file, and returns the file.
+    fn writable(&self, name: &str, file: Option<ConfigOwner>) -> Result<PathBuf, ToolServerError> {
+        let read_only = || ToolServerError::ReadOnly(name.to_owned());
+        match file {
+            Some(ConfigOwner::User) => self.own_file.lock().clone().ok_or_else(read_only),
+            // It hides one of the user's own.
+            Some(ConfigOwner::Workspace) => {
+                let known = self.find(name).ok();
+                let hides = |known: &DeclaredServer| known.origin == ServerOrigin::User;
+                match known.filter(|known| known.is_read_only() && !hides(known)) {
+                    Some(_) => Err(read_only()),
+                    None => Ok(self.file.clone()),
+                }
+            }
+            None if self.find(name).is_ok_and(|found| found.is_read_only()) => Err(read_only()),
+            None => Ok(self.file.clone()),
+        }
     }
 
-    /// Runs one change of the workspace's file.
+    /// Runs one change of a file.
     async fn write<T: Send + 'static>(
-        &self,
+        file: PathBuf,
         change: impl FnOnce(&Path) -> anyhow::Result<T> + Send + 'static,
     ) -> Result<T, ToolServerError> {
-        let file = self.file.clone();
         let written = tokio::task::spawn_blocking(move || change(&file)).await;
         let written = written.unwrap_or_else(|error| Err(error.into()));
         written.map_err(|error| ToolServerError::Unwritable(format!("{error:#}")))
     }
 
-    async fn try_upsert(&self, config: &ToolServerConfig) -> Result<DeclaredServer, ToolServerError> {
+    /// Writes a server. Returns it, and the server of its name that counts then.
+    async fn try_upsert(
+        &self,
+        config: &ToolServerConfig,
+        file: Option<ConfigOwner>,
+    ) -> Result<[DeclaredServer; 2], ToolServerError> {
         settings::check(config)
             .map_err(|why| ToolServerError::Invalid(format!("The server cannot be used: {why}.")))?;
-        if self.is_read_only(&config.name) {
-            return Err(ToolServerError::ReadOnly(config.name.clone()));
-        }
+        let path = self.writable(&config.name, file)?;
+        let owner = file.unwrap_or(ConfigOwner::Workspace);
         let (written, trust, root) = (config.clone(), self.trust.clone(), self.places.root.clone());
-        let declared = self
-            .write(move |file| {
-                // A client that manages the configuration acts for the user, so the definition is trusted.
-                let fingerprint = of_server(&written, &root);
-                trust.change(|record| record.add(&fingerprint))?;
+        let declared = Self::write(path, move |file| {
+            if owner == ConfigOwner::User {
                 settings::put(file, &written)?;
-                let mut record = TrustRecord::default();
-                record.add(&fingerprint);
-                Ok(DeclaredServer::of_folder(
-                    written,
-                    ServerFile::Config,
-                    &root,
-                    &record,
-                ))
-            })
-            .await?;
+                return Ok(DeclaredServer::own(written, ServerOrigin::User));
+            }
+            // A client that manages the configuration acts for the user, so the definition is trusted.
+            let fingerprint = of_server(&written, &root);
+            trust.change(|record| record.add(&fingerprint))?;
+            settings::put(file, &written)?;
+            let mut record = TrustRecord::default();
+            record.add(&fingerprint);
+            Ok(DeclaredServer::of_folder(
+                written,
+                ServerFile::Config,
+                &root,
+                &record,
+            ))
+        })
+        .await?;
         let mut state = self.state.lock();
-        state.declared.retain(|known| !is_workspaces(known, &config.name));
+        state.declared.retain(|known| !is_of(known, owner, &config.name));
         state.declared.push(declared.clone());
-        Ok(declared)
+        drop(state);
+        let counts = self.find(&config.name)?;
+        Ok([declared, counts])
     }
 
-    async fn try_remove(&self, name: &str) -> Result<(), ToolServerError> {
-        let known = self
+    async fn try_remove(&self, name: &str, file: Option<ConfigOwner>) -> Result<(), ToolServerError> {
+        let owner = file.unwrap_or(ConfigOwner::Workspace);
+        let is_known = self
             .state
             .lock()
             .declared
             .iter()
-            .any(|known| is_workspaces(known, name));
-        if !known {
+            .any(|known| is_of(known, owner, name));
+        if !is_known {
             return Err(match self.find(name) {
                 Ok(_) => ToolServerError::ReadOnly(name.to_owned()),
                 Err(error) => error,
             });
         }
+        let path = match owner {
+            ConfigOwner::User => self.writable(name, file)?,
+            ConfigOwner::Workspace => self.file.clone(),
+        };
         let removed = name.to_owned();
-        self.write(move |file| settings::remove(file, &removed)).await?;
+        Self::write(path, move |file| settings::remove(file, &removed)).await?;
         self.state
             .lock()
             .declared
-            .retain(|known| !is_workspaces(known, name));
+            .retain(|known| !is_of(known, owner, name));
         Ok(())
     }
 }
@@ -261,8 +310,13 @@ fn is_same(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
 
-fn is_workspaces(declared: &DeclaredServer, name: &str) -> bool {
-    !declared.is_read_only() && is_same(&declared.config.name, name)
+/// Whether a server is in the configuration file of an owner.
+fn is_of(declared: &DeclaredServer, owner: ConfigOwner, name: &str) -> bool {
+    let origin = match owner {
+        ConfigOwner::User => ServerOrigin::User,
+        ConfigOwner::Workspace => ServerOrigin::Workspace,
+    };
+    declared.file == ServerFile::Config && declared.origin == origin && is_same(&declared.config.name, name)
 }
 
 impl ToolServers for Servers {
@@ -271,7 +325,8 @@ impl ToolServers for Servers {
     }
 
     fn configured(&self) -> Vec<ConfiguredServer> {
-        self.in_effect().iter().map(DeclaredServer::configured).collect()
+        let servers = self.in_effect();
+        servers.iter().map(|declared| self.configured(declared)).collect()
     }
 
     fn start(&self, name: &str) -> Result<(), ToolServerError> {
@@ -309,14 +364,19 @@ impl ToolServers for Servers {
         }
     }
 
-    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()> {
+    fn upsert(
+        &self,
+        config: ToolServerConfig,
+        file: Option<ConfigOwner>,
+        reply: ServerReply<ConfiguredServer>,
+    ) -> BoxFuture<'_, ()> {
         async move {
             let _changing = self.changing.lock().await;
-            match self.try_upsert(&config).await {
-                Ok(declared) => {
-                    reply(Ok(declared.configured()));
+            match self.try_upsert(&config, file).await {
+                Ok([written, counts]) => {
+                    reply(Ok(self.configured(&written)));
                     self.notify("mcp/upsert");
-                    self.set(&declared);
+                    self.set(&counts);
                 }
                 Err(error) => reply(Err(error)),
             }
@@ -324,10 +384,10 @@ impl ToolServers for Servers {
         .boxed()
     }
 
-    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
+    fn remove(&self, name: String, file: Option<ConfigOwner>, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
         async move {
             let _changing = self.changing.lock().await;
-            match self.try_remove(&name).await {
+            match self.try_remove(&name, file).await {
                 Ok(()) => {
                     reply(Ok(()));
                     self.notify("mcp/remove");

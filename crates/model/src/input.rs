@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{QueuedInputId, TurnFeatures, TurnId, UnixMillis};
+use crate::{QueuedInputId, Trigger, TurnFeatures, TurnId, UnixMillis};
 
 /// One part of an input (AppServer protocol 03 §3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,6 +230,12 @@ pub struct QueuedInput {
     /// Whether this guidance is dropped if its Turn ends first. Its client then sends it again by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lapses: bool,
+    /// Whether it only waits for the next model call: it is guidance of the running Turn, or of the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_message: bool,
+    /// The cause of the input, if no user sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Box<Trigger>>,
     /// Whether its Turn starts however the Turn before it ends. Other entries wait for a good end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows_any_end: bool,

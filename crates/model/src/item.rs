@@ -74,6 +74,8 @@ pub enum TriggerKind {
     Cron,
     /// An automation task.
     Automation,
+    /// A client that gives a subagent another task.
+    SubagentFollowupTask,
 }
 
 /// Which job or task sent an input.

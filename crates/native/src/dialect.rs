@@ -187,6 +187,10 @@ impl Dialect for Native {
         self.capabilities.browser_use.is_some()
     }
 
+    fn asks_one_by_one(&self) -> bool {
+        self.capabilities.is_today()
+    }
+
     fn client_name(&self) -> String {
         self.client.name.clone()
     }
@@ -215,7 +219,8 @@ impl Dialect for Native {
             }
             match peer.call_raw(ITEM_APPROVAL_REQUEST, &params, None).await {
                 Ok(result) => Some(ApprovalRequestResult::read(Some(&result)).decision),
-                // An error means that the client cannot answer: a no (04 §5).
+                // An error is no answer of a client of today (07 §5). Of others it is a no (04 §5).
+                Err(CallError::Remote(_)) if self.capabilities.is_today() => None,
                 Err(CallError::Remote(_)) => Some(Decision::Decline),
                 Err(
                     CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_),

@@ -85,9 +85,13 @@ impl Groups {
             .collect()
     }
 
-    /// Returns the notification of a broadcast, if one of the groups knows it.
-    pub(crate) fn broadcast(&self, news: &Broadcast, at: UnixMillis) -> Option<WireMessage> {
-        self.iter().find_map(|group| (group.broadcast)(news, at))
+    /// Returns the notifications of a broadcast, in the order of the groups that know it.
+    pub(crate) fn broadcast<'a>(
+        &'a self,
+        news: &'a Broadcast,
+        at: UnixMillis,
+    ) -> impl Iterator<Item = WireMessage> + 'a {
+        self.iter().filter_map(move |group| (group.broadcast)(news, at))
     }
 }
 

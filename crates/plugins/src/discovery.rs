@@ -253,7 +253,11 @@ impl Scan<'_> {
             }
             return;
         }
-        let installed = self.place.installed();
+        let installed = match (source, &self.place.home) {
+            (PluginSource::Workspace, _) => Some(self.place.installed()),
+            (PluginSource::UserGlobal, Some(home)) => Some(home.join(FOLDER)),
+            _ => None,
+        };
         let choice = if self.settings.disabled_by_user.contains(&id) && !self.place.is_home() {
             Choice::DisabledByUser
         } else if self.settings.disabled.contains(&id) || self.settings.disabled_by_user.contains(&id) {
@@ -263,9 +267,7 @@ impl Scan<'_> {
         };
         let mut plugin = Plugin {
             choice,
-            removable: folder.parent() == Some(&installed)
-                && source == PluginSource::Workspace
-                && folder.join(MARKER).is_file(),
+            removable: folder.parent() == installed.as_deref() && folder.join(MARKER).is_file(),
             digest: None,
             trusted: true,
             manifest,

@@ -3,19 +3,23 @@
 //! Nothing is remembered of the disk between two requests: each looks again, so a folder that its user has changed counts
 //! or waits from then on. Changes are made one at a time, and in effect before they are answered.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bobbin_agent_api::ConfigNews;
+use bobbin_agent_api::{Clock as _, ConfigNews, SystemClock};
 use bobbin_core::Broadcasts;
 use bobbin_hooks::Hook;
 use bobbin_mcp::settings::DeclaredServer;
+use bobbin_model::UnixMillis;
 use bobbin_prompts::{PluginTexts, Prompts};
 use bobbin_settings::{FILE, edit, folder_digest};
 use bobbin_workspace::{TrustFile, TrustRecord};
 use serde_json::{Value, json};
 
-use crate::discovery::{self, Choice, Found, Place};
+use crate::discovery::{self, Choice, Found, Place, Plugin};
+use crate::group::wire::PluginSource;
 use crate::settings::{PluginSettings, canonical};
 use crate::{install, manifest};
 
@@ -40,7 +44,54 @@ pub(crate) struct Changed {
     pub(crate) found: Found,
     /// Whether MCP servers are different now.
     pub(crate) servers_too: bool,
+    pub(crate) snapshot: Snapshot,
 }
+
+/// The number of a state of all plugins, and the plugins that differ from the state before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub(crate) revision: u64,
+    pub(crate) changed: Vec<String>,
+}
+
+/// The newest state of all plugins that was seen.
+#[derive(Debug, Default)]
+struct Seen {
+    revision: u64,
+    /// A digest of each plugin, by its id. `None` before the first look.
+    plugins: Option<BTreeMap<String, u64>>,
+}
+
+impl Seen {
+    /// Notes what was found. The first numbers are times, so that they grow over restarts, too.
+    fn note(&mut self, found: &Found, now: UnixMillis) -> Snapshot {
+        let digest = |plugin: &Plugin| {
+            let mut hasher = DefaultHasher::new();
+            format!("{plugin:?}").hash(&mut hasher);
+            (plugin.manifest.id.clone(), hasher.finish())
+        };
+        let all: BTreeMap<_, _> = found.plugins.iter().chain(&found.catalogue).map(digest).collect();
+        let Some(before) = self.plugins.replace(all.clone()) else {
+            self.revision = u64::try_from(now.0).unwrap_or_default();
+            return Snapshot {
+                revision: self.revision,
+                changed: Vec::new(),
+            };
+        };
+        let ids: BTreeSet<&String> = all.keys().chain(before.keys()).collect();
+        let is_different = |id: &&String| all.get(*id) != before.get(*id);
+        let changed: Vec<String> = ids.into_iter().filter(is_different).cloned().collect();
+        self.revision += u64::from(!changed.is_empty());
+        Snapshot {
+            revision: self.revision,
+            changed,
+        }
+    }
+}
+
+/// Broadcast: plugins have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PluginNews(pub(crate) Snapshot);
 
 /// The plugins of a workspace.
 pub struct Plugins {
@@ -51,7 +102,7 @@ pub struct Plugins {
     effects: Arc<dyn Effects>,
     broadcasts: Broadcasts,
     /// Locked while plugins are changed or put into effect.
-    changing: parking_lot::Mutex<()>,
+    changing: parking_lot::Mutex<Seen>,
 }
 
 impl Plugins {
@@ -77,8 +128,11 @@ impl Plugins {
 
     /// Puts into effect what counts now. Blocks on the disk.
     pub fn refresh(&self) {
-        let _changing = self.changing.lock();
-        self.apply(&self.find());
+        self.look();
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.place.root
     }
 
     pub(crate) fn prompts(&self) -> &Prompts {
@@ -89,12 +143,22 @@ impl Plugins {
         self.effects.has_server(name)
     }
 
-    /// Looks for plugins, and puts into effect what counts now. Blocks on the disk.
-    pub(crate) fn look(&self) -> Found {
-        let _changing = self.changing.lock();
+    /// Looks for plugins, and puts into effect what counts now. Returns the number of this state, too. Blocks on the disk.
+    pub(crate) fn look(&self) -> (Found, u64) {
+        let mut seen = self.changing.lock();
         let found = self.find();
         self.apply(&found);
-        found
+        let snapshot = seen.note(&found, SystemClock.now());
+        let revision = snapshot.revision;
+        self.notify_of(snapshot);
+        (found, revision)
+    }
+
+    /// Notifies all clients of plugins that have changed.
+    fn notify_of(&self, snapshot: Snapshot) {
+        if !snapshot.changed.is_empty() {
+            self.broadcasts.send(PluginNews(snapshot), 0);
+        }
     }
 
     fn find(&self) -> Found {
@@ -122,20 +186,28 @@ impl Plugins {
 
     /// Makes a change and puts it into effect. Blocks on the disk.
     fn change(&self, change: impl FnOnce(&Found) -> Result<(), String>) -> Result<Changed, String> {
-        let _changing = self.changing.lock();
-        change(&self.find())?;
+        let mut seen = self.changing.lock();
+        let before = self.find();
+        self.notify_of(seen.note(&before, SystemClock.now()));
+        change(&before)?;
         let found = self.find();
         let servers_too = self.apply(&found);
-        Ok(Changed { found, servers_too })
+        let snapshot = seen.note(&found, SystemClock.now());
+        Ok(Changed {
+            found,
+            servers_too,
+            snapshot,
+        })
     }
 
     /// Notifies all clients of a change that a method has made.
-    pub(crate) fn notify(&self, source: &'static str, servers_too: bool) {
+    pub(crate) fn notify(&self, source: &'static str, servers_too: bool, snapshot: Snapshot) {
         let mut regions = vec!["plugins", "skills"];
         if servers_too {
             regions.push("mcp");
         }
         self.broadcasts.send(ConfigNews { source, regions }, 0);
+        self.notify_of(snapshot);
     }
 
     /// Installs a plugin of the catalogue and enables it.
@@ -155,8 +227,56 @@ impl Plugins {
         })
     }
 
-    /// Installs the plugin in a folder and enables it. Returns its id too.
-    pub(crate) fn install_folder(&self, path: &Path, id: Option<&str>) -> Result<(Changed, String), String> {
+    /// Installs a new plugin from a folder and enables it. Returns its id too.
+    pub(crate) fn install_new(&self, path: &Path, for_user: bool) -> Result<(Changed, String), String> {
+        let (root, id) = self.read_folder(path)?;
+        let changed = self.change(|found| {
+            if let Some(other) = found.find(&id) {
+                return Err(format!(
+                    "Plugin '{id}' is there already, in {}.",
+                    other.root.display()
+                ));
+            }
+            if !for_user || self.place.is_home() {
+                return self.install_from(&id, &root);
+            }
+            let home = self
+                .place
+                .home
+                .clone()
+                .ok_or("This server has no home of a user.")?;
+            let place = Place {
+                root: home,
+                home: None,
+            };
+            install::install(&place, &id, &root)?;
+            self.enable(&id, true)
+        })?;
+        Ok((changed, id))
+    }
+
+    /// Changes whether the user trusts the present content of a plugin of the workspace. Returns `None` for a plugin that
+    /// needs no trust.
+    pub(crate) fn set_trusted(&self, id: &str, trusted: bool) -> Result<Option<Changed>, String> {
+        let mut needs_none = false;
+        let changed = self.change(|found| {
+            let plugin = found
+                .find(id)
+                .ok_or_else(|| format!("Plugin '{id}' is not installed."))?;
+            match &plugin.digest {
+                Some(digest) if trusted => self.record(|record| record.add(digest)),
+                Some(digest) => self.record(|record| record.remove(digest)),
+                None => {
+                    needs_none = true;
+                    Ok(())
+                }
+            }
+        })?;
+        Ok((!needs_none).then_some(changed))
+    }
+
+    /// Reads the plugin in a folder. Returns the whole path and the id.
+    fn read_folder(&self, path: &Path) -> Result<(PathBuf, String), String> {
         let root = path.canonicalize();
         let root = root.map_err(|error| format!("{} cannot be installed: {error}.", path.display()))?;
         let mut problems = Vec::new();
@@ -167,17 +287,22 @@ impl Plugins {
             );
             return Err(format!("{} is no plugin: {why}", path.display()));
         };
-        if let Some(other) = id.filter(|id| *id != manifest.id) {
-            return Err(format!(
-                "{} is the plugin '{}', not '{other}'.",
-                path.display(),
-                manifest.id
-            ));
-        }
         if root.starts_with(self.place.installed()) {
             return Err("The folder is where plugins are installed.".to_owned());
         }
-        let id = manifest.id;
+        Ok((root, manifest.id))
+    }
+
+    /// Installs the plugin in a folder and enables it. Returns its id too.
+    pub(crate) fn install_folder(&self, path: &Path, id: Option<&str>) -> Result<(Changed, String), String> {
+        let (root, found) = self.read_folder(path)?;
+        if let Some(other) = id.filter(|id| *id != found) {
+            return Err(format!(
+                "{} is the plugin '{found}', not '{other}'.",
+                path.display()
+            ));
+        }
+        let id = found;
         let changed = self.change(|_| self.install_from(&id, &root))?;
         Ok((changed, id))
     }
@@ -202,7 +327,14 @@ impl Plugins {
                     plugin.root.display()
                 ));
             }
-            install::remove(&self.place, id)?;
+            let home = self.place.home.clone();
+            let place = match plugin.source {
+                PluginSource::UserGlobal => {
+                    home.map_or_else(|| self.place.clone(), |root| Place { root, home: None })
+                }
+                _ => self.place.clone(),
+            };
+            install::remove(&place, id)?;
             if let Some(digest) = &plugin.digest {
                 self.record(|record| record.remove(digest))?;
             }

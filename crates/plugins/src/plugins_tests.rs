@@ -144,7 +144,7 @@ const ALL: [&str; 4] = ["pour", "tea-log:brew", "tea-log:pantry", "PreToolUse"];
 fn what_an_installed_plugin_brings_is_there_until_it_is_disabled_or_removed() {
     let kitchen = kitchen();
     let plugins = &kitchen.plugins;
-    assert_eq!(plugins.look().catalogue.len(), 1);
+    assert_eq!(plugins.look().0.catalogue.len(), 1);
     for _ in 0..2 {
         let found = plugins.install("tea-log").unwrap().found;
         assert!(found.find("tea-log").unwrap().removable);
@@ -193,7 +193,7 @@ fn a_plugin_that_came_with_the_workspace_waits_for_the_users_word() {
     write_plugin(&kitchen.installed());
     // A repository can bring the marker too.
     write(&kitchen.installed(), &[(".builtin", "x")]);
-    let found = kitchen.plugins.look();
+    let (found, _) = kitchen.plugins.look();
     assert_eq!(found.plugins[0].diagnostics[0].code, "PluginNotTrusted");
     assert_eq!(kitchen.brought(), [""; 0]);
     let record = kitchen.trust.read();
@@ -260,7 +260,52 @@ fn a_folder_is_installed_whole_or_not_at_all() {
         &[(".claude-plugin/plugin.json", &MANIFEST.replace("1.0.0", "2.0.0"))],
     );
     install(None).unwrap();
-    let found = kitchen.plugins.look();
+    let (found, _) = kitchen.plugins.look();
     assert_eq!(found.plugins[0].manifest.version.as_deref(), Some("2.0.0"));
     assert_eq!(kitchen.brought(), ALL);
+}
+
+#[test]
+fn a_local_plugin_is_new_and_its_changes_are_numbered() {
+    let kitchen = kitchen();
+    let plugins = &kitchen.plugins;
+    let (_, first) = plugins.look();
+    let from = kitchen.top.join("downloads/tea");
+    write_plugin(&from);
+    let (changed, id) = plugins.install_new(&from, true).unwrap();
+    assert_eq!((id.as_str(), changed.snapshot.revision), ("tea-log", first + 1));
+    assert_eq!(changed.snapshot.changed, ["tea-log"]);
+    let own = kitchen.top.join("home/.craft/plugins/tea-log");
+    assert_eq!(changed.found.find("tea-log").unwrap().root, own);
+    assert_eq!(kitchen.brought(), ALL);
+    let there = plugins.install_new(&from, false).unwrap_err();
+    assert!(
+        there.contains("is there already") && !kitchen.installed().exists(),
+        "{there}"
+    );
+    assert_eq!(plugins.look().1, first + 1, "nothing has changed");
+    assert!(
+        plugins.set_trusted("tea-log", false).unwrap().is_none(),
+        "it is the user's"
+    );
+    let texts = plugins.look().0.find("tea-log").unwrap().manifest.texts.clone();
+    let skill = kitchen.prompts.skill_source_of(&texts, "pour").unwrap();
+    assert_eq!(skill, "Pour from ${CLAUDE_PLUGIN_ROOT}.");
+    assert!(kitchen.prompts.skill_source_of(&texts, "boil").is_err());
+    let same = plugins.set_enabled("tea-log", true).unwrap();
+    assert_eq!(
+        (same.snapshot.changed.len(), same.snapshot.revision),
+        (0, first + 1)
+    );
+    plugins.remove("tea-log").unwrap();
+    assert!(!own.exists());
+    plugins.install_new(&from, false).unwrap();
+    let untrusted = plugins.set_trusted("tea-log", false).unwrap().unwrap();
+    assert!(!untrusted.found.find("tea-log").unwrap().trusted);
+    assert_eq!(kitchen.brought(), [""; 0]);
+    plugins.set_trusted("tea-log", true).unwrap();
+    assert_eq!(kitchen.brought(), ALL);
+    let (_, before) = plugins.look();
+    write(&kitchen.installed(), &[("notes.md", "mine")]);
+    assert_eq!(plugins.look().1, before + 1, "a change by hand counts");
 }

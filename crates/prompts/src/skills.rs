@@ -133,6 +133,20 @@ impl Prompts {
         })
     }
 
+    /// Returns the complete file of a skill of a plugin, whether or not the plugin is in use.
+    ///
+    /// # Errors
+    /// The plugin has no such skill, or its file cannot be read.
+    pub fn skill_source_of(&self, plugin: &PluginTexts, name: &str) -> Result<String, PromptError> {
+        let mut places = PromptDirectory::of_plugin(plugin);
+        let place = places.find(|place| has(place, name));
+        let place = place.ok_or_else(|| PromptError::NotFound {
+            what: "skill",
+            name: name.to_owned(),
+        })?;
+        place.read(&file(&place, name)?)
+    }
+
     /// Enables or disables a skill in this workspace; returns the skill.
     ///
     /// # Errors

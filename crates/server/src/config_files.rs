@@ -3,17 +3,19 @@
 //! A client acts for the server's user, so its settings are trusted in the workspace's file too. An address and its
 //! key are written together into the user's own file. No workspace's file has a key or decides where one is sent.
 
+mod layers;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use bobbin_agent::Helpers;
-use bobbin_agent_api::ConfigNews;
+use bobbin_agent_api::ConfigValueNews;
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_agent_api::workspace_config::{
-    ConfigChange, ConfigChangeError, ConfigField, ConfigSection, ConfigValues, ProviderChange,
-    WorkspaceConfig,
+    ConfigChange, ConfigChangeError, ConfigField, ConfigReading, ConfigSection, ConfigValues, ConfigWrite,
+    ConfigWriteError, ConfigWritten, ProviderChange, WorkspaceConfig,
 };
 use bobbin_config::Config;
 use bobbin_core::Threads;
@@ -453,9 +455,10 @@ impl WorkspaceConfig for ConfigFiles {
                 && let Some(threads) = self.threads.upgrade()
             {
                 threads.broadcasts().send(
-                    ConfigNews {
+                    ConfigValueNews {
                         source: SOURCE,
-                        regions,
+                        keys: regions.iter().map(|region| key(region).to_owned()).collect(),
+                        regions: regions.into_iter().map(str::to_owned).collect(),
                     },
                     0,
                 );
@@ -466,5 +469,64 @@ impl WorkspaceConfig for ConfigFiles {
             Ok(values)
         }
         .boxed()
+    }
+
+    fn read(&self) -> BoxFuture<'_, Result<ConfigReading, String>> {
+        let place = self.place.clone();
+        async move {
+            let read = tokio::task::spawn_blocking(move || place.reading()).await;
+            let read = read.map_err(|error| error.to_string())?;
+            read.map_err(|error| format!("{error:#}"))
+        }
+        .boxed()
+    }
+
+    fn write(&self, write: ConfigWrite) -> BoxFuture<'_, Result<ConfigWritten, ConfigWriteError>> {
+        async move {
+            let _changing = self.changing.lock().await;
+            let source = write.source;
+            let (place, is_remote) = (self.place.clone(), self.is_remote.load(Ordering::Relaxed));
+            let written = tokio::task::spawn_blocking(move || place.write_values(&write, is_remote)).await;
+            let (config, written, keys) =
+                written.unwrap_or_else(|error| Err(ConfigWriteError::Unwritable(error.to_string())))?;
+            if let Some(config) = config {
+                let applied = self.apply(&config);
+                applied.map_err(|error| ConfigWriteError::Invalid(error.to_string()))?;
+            }
+            if !keys.is_empty()
+                && let Some(threads) = self.threads.upgrade()
+            {
+                let regions = keys.iter().map(|key| match key.as_str() {
+                    key if key.eq_ignore_ascii_case("Model") => "workspace.model".to_owned(),
+                    key => key.to_owned(),
+                });
+                let regions = regions.collect();
+                threads.broadcasts().send(
+                    ConfigValueNews {
+                        source,
+                        regions,
+                        keys,
+                    },
+                    0,
+                );
+            }
+            Ok(written)
+        }
+        .boxed()
+    }
+}
+
+/// Returns the path of what a region of `workspace/config/update` names; providers have a word.
+fn key(region: &str) -> &str {
+    match region {
+        "workspace.model" => "Model",
+        "workspace.apiKey" => "ApiKey",
+        "workspace.endpoint" => "EndPoint",
+        "workspace.defaultApprovalPolicy" => "Permissions.DefaultApprovalPolicy",
+        "workspace.providers" => "providers",
+        "welcomeSuggestions" => "WelcomeSuggestions.Enabled",
+        "skills" => "Skills.SelfLearning.Enabled",
+        "memory" => "Memory.AutoConsolidateEnabled",
+        other => other,
     }
 }

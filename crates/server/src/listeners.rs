@@ -81,6 +81,7 @@ impl Listeners {
         }
         if !bound.address().ip().is_loopback() {
             self.opened.config_files.hide_keys();
+            self.opened.servers.let_change(None);
         }
         let threads = self.opened.threads.clone();
         let native = Arc::new(Native::new(threads.clone(), services, groups()));

@@ -205,6 +205,7 @@ pub async fn prepare(
         Arc::new(terminals.clone()),
         &broadcasts,
     ));
+    servers.let_change(home.as_deref().map(bobbin_settings::edit::users_file));
     let (undo, without) = undo::open(workspace, &children, &own).await;
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
     let inputs = FeatureInputs {
@@ -339,11 +340,23 @@ impl FeatureInputs<'_> {
             environment: self.environment.clone(),
             temporary: self.workspace.temporary(),
             policy,
+            modules: modules(),
         };
         let host = bobbin_channels::Host::new(self.children.clone(), place);
         let declared = self.config.channels.clone();
         Channels::new(host, self.trust.clone(), declared, self.broadcasts.clone())
     }
+}
+
+/// Returns the built-in adapters that the variables of this process name.
+fn modules() -> Option<bobbin_channels::Modules> {
+    let folder = models::variable("DOTCRAFT_MODULES_DIR").map(std::path::PathBuf::from)?;
+    Some(bobbin_channels::Modules {
+        folder,
+        node: models::variable("DOTCRAFT_NODE_BIN").unwrap_or_else(|| "node".to_owned()),
+        run_as_node: models::variable("DOTCRAFT_NODE_RUN_AS_NODE")
+            .is_some_and(|text| text == "1" || text == "true"),
+    })
 }
 
 /// Returns the engine that also runs the command lines of subagents.

@@ -41,11 +41,16 @@ pub trait Dialect: Send + Sync + 'static {
         false
     }
 
+    /// Whether the Approvals that were open before this client came are asked one after the other.
+    fn asks_one_by_one(&self) -> bool {
+        false
+    }
+
     /// Returns the client's name, recorded with its answers.
     fn client_name(&self) -> String;
 
-    /// Puts an open question to the client and waits for its answer. Returns `None` if the connection is gone; the
-    /// question then stays open for other and later clients.
+    /// Puts an open question to the client and waits for its answer. Returns `None` if there is no answer, as from a
+    /// connection that is gone; the question then stays open for other and later clients.
     fn ask<'a>(
         &'a self,
         peer: &'a PeerHandle,

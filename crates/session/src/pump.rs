@@ -179,10 +179,13 @@ impl Session {
             }
         }
         let mut settled = HashSet::new();
-        for (_, event) in events() {
+        for (frame, event) in events() {
             if let Event::ApprovalResolved { approval, .. } = event {
                 self.pending.settled(approval);
                 settled.insert(approval);
+                if self.dialect.asks_one_by_one() {
+                    self.subscriptions.lock().ask_again(&frame.thread);
+                }
             }
         }
         for (frame, event) in events().filter(|_| kind == BatchKind::Live) {
@@ -224,7 +227,12 @@ impl Session {
         }
         match self.threads.snapshot(handle).await {
             Ok(snapshot) => {
-                for approval in snapshot.state.approvals() {
+                let most = if self.dialect.asks_one_by_one() {
+                    1
+                } else {
+                    usize::MAX
+                };
+                for approval in snapshot.state.approvals().iter().take(most) {
                     let approval = approval.clone();
                     self.pending
                         .ask(&self.dialect, &self.peer, handle, None, approval, When::Answered);

@@ -265,7 +265,7 @@ fn reason(error: &sqlx::Error) -> String {
 /// Whether a returned connection has no open transaction.
 ///
 /// When SQLite runs out of space or has an IO error, it rolls back the transaction by itself. The driver's own
-/// rollback then fails, and the driver still counts a transaction. No other could ever begin, and a reader would
+/// rollback then fails, and the driver still counts a transaction. No other could ever start, and a reader would
 /// see the same snapshot for ever. So such a connection is closed, and the pool opens another.
 async fn is_free(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     if connection.is_in_transaction() {

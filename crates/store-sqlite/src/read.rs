@@ -339,6 +339,14 @@ pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<Thre
     rows.into_iter().map(|row| Ok(row.into_summary()?)).collect()
 }
 
+/// Reads the summary of one Thread.
+pub(crate) async fn summary(connection: &mut SqliteConnection, thread: &str) -> Read<Option<ThreadSummary>> {
+    let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(SUMMARY);
+    query.push("thread_id = ").push_bind(thread.to_owned());
+    let row: Option<ThreadRow> = query.build_query_as().fetch_optional(connection).await?;
+    Ok(row.map(ThreadRow::into_summary).transpose()?)
+}
+
 fn list_query(columns: &str, filter: ListFilter) -> sqlx::QueryBuilder<sqlx::Sqlite> {
     let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(columns);
     query.push("workspace_path = ");
@@ -434,15 +442,18 @@ pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter:
             .push(" COLLATE NOCASE");
     }
     if let Some(title) = filter.title {
-        let escaped = title
-            .replace('\\', "\\\\")
-            .replace('%', "\\%")
-            .replace('_', "\\_");
-        query
-            .push(" AND display_name LIKE ")
-            .push_bind(format!("%{escaped}%"))
-            .push(" ESCAPE '\\'");
+        query.push(" AND display_name");
+        push_like(query, &title);
     }
+}
+
+/// Continues a column with the condition that it contains a text; case of ASCII letters is ignored.
+pub(crate) fn push_like(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, text: &str) {
+    let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    query
+        .push(" LIKE ")
+        .push_bind(format!("%{escaped}%"))
+        .push(" ESCAPE '\\'");
 }
 
 pub(crate) async fn threads_with_open_turns(pool: &SqlitePool) -> Read<Vec<ThreadId>> {

@@ -4,11 +4,13 @@
 //! answer reads at most [`CANDIDATES`]; the next page continues after them.
 
 use bobbin_model::{ItemId, ThreadId, TurnId, UnixMillis};
-use bobbin_store::{SearchFilter, SearchHit, SearchPage, SearchWords};
+use bobbin_store::{
+    FoundThread, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, ThreadOrder, ThreadSearch,
+};
 use sqlx::SqlitePool;
 
 use crate::failure::Failure;
-use crate::read::push_visible;
+use crate::read::{self, push_like, push_visible};
 
 /// Most index entries that one answer reads.
 const CANDIDATES: u32 = 1000;
@@ -95,6 +97,72 @@ pub(crate) async fn search(pool: &SqlitePool, filter: SearchFilter) -> Result<Se
         next,
         complete: pending.is_none(),
     })
+}
+
+/// Shortest text that the index has, in characters. A shorter one is compared with every message.
+const INDEXED: usize = 3;
+
+/// Finds Threads by what was said in them. The first place in each is read, and no other.
+pub(crate) async fn threads(pool: &SqlitePool, search: ThreadSearch) -> Result<Vec<FoundThread>, Failure> {
+    let mut connection = pool.begin().await?;
+    let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(
+        "SELECT thread_id, text FROM (SELECT min(entry) AS entry FROM (",
+    );
+    if search.text.chars().count() < INDEXED {
+        query.push("SELECT entry FROM search_item WHERE text");
+        push_like(&mut query, &search.text);
+    } else {
+        let quoted = format!("\"{}\"", search.text.replace('"', "\"\""));
+        query
+            .push("SELECT rowid AS entry FROM search_text WHERE search_text MATCH ")
+            .push_bind(quoted);
+    }
+    query.push(
+        ") CROSS JOIN search_item item USING (entry) WHERE kind IN ('userMessage', 'agentMessage') \
+         AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.thread_id = item.thread_id \
+         AND turn.turn_no = item.turn_no AND rolled_back_at IS NOT NULL) GROUP BY thread_id) \
+         CROSS JOIN search_item USING (entry) CROSS JOIN thread USING (thread_id) \
+         WHERE deleted_at IS NULL AND status ",
+    );
+    query.push(if search.archived {
+        "= 'archived'"
+    } else {
+        "<> 'archived'"
+    });
+    query.push(" AND workspace_path = ");
+    let visible = ListFilter {
+        include_archived: true,
+        ..search.visible
+    };
+    push_visible(&mut query, visible);
+    let by = match search.order {
+        ThreadOrder::Created => "created_at",
+        ThreadOrder::Active => "last_active_at",
+    };
+    let (behind, order) = if search.ascending {
+        (">", "ASC")
+    } else {
+        ("<", "DESC")
+    };
+    if let Some((at, id)) = search.after {
+        query
+            .push(format_args!(" AND ({by}, thread_id) {behind} ("))
+            .push_bind(at.0)
+            .push(", ")
+            .push_bind(id.as_str().to_owned())
+            .push(")");
+    }
+    query
+        .push(format_args!(" ORDER BY {by} {order}, thread_id {order} LIMIT "))
+        .push_bind(search.limit);
+    let rows: Vec<(String, String)> = query.build_query_as().fetch_all(&mut *connection).await?;
+    let mut found = Vec::with_capacity(rows.len());
+    for (thread, text) in rows {
+        if let Some(thread) = read::summary(&mut connection, &thread).await? {
+            found.push(FoundThread { thread, text });
+        }
+    }
+    Ok(found)
 }
 
 fn hit(row: HitRow) -> SearchHit {

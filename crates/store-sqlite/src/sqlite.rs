@@ -17,8 +17,9 @@ use crate::presence::Presence;
 use crate::writer::{Counters, Order, QUEUE, Writer};
 use crate::{Options, open, read, schedule, search};
 use bobbin_store::{
-    Closed, KnownRequest, ListFilter, LoadedThread, Receipt, ScheduleChange, ScheduleEntry, ScheduleStore,
-    SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent, ThreadSummary, Write,
+    Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt, ScheduleChange, ScheduleEntry,
+    ScheduleStore, SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent, ThreadSearch,
+    ThreadSummary, Write,
 };
 
 /// Most searches at a time, of the four readers.
@@ -175,6 +176,14 @@ impl Store for SqliteStore {
         async move {
             let _turn = self.searches.acquire().await.map_err(|_| StoreError::Closed)?;
             Ok(search::search(&self.readers, filter).await?)
+        }
+        .boxed()
+    }
+
+    fn search_threads(&self, search: ThreadSearch) -> BoxFuture<'_, Result<Vec<FoundThread>, StoreError>> {
+        async move {
+            let _turn = self.searches.acquire().await.map_err(|_| StoreError::Closed)?;
+            Ok(search::threads(&self.readers, search).await?)
         }
         .boxed()
     }

@@ -14,6 +14,6 @@ mod write;
 pub use error::StoreError;
 pub use filter::ListFilter;
 pub use schedule::{ScheduleChange, ScheduleEntry, ScheduleStore};
-pub use search::{SearchFilter, SearchHit, SearchPage, SearchWords};
+pub use search::{FoundThread, SearchFilter, SearchHit, SearchPage, SearchWords, ThreadOrder, ThreadSearch};
 pub use store::{Closed, LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
 pub use write::{KnownRequest, NamedRequest, StoredEvent, Summary, TextPart, Write, json};

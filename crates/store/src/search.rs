@@ -2,7 +2,7 @@
 
 use bobbin_model::{ItemId, ThreadId, TurnId, UnixMillis};
 
-use crate::ListFilter;
+use crate::{ListFilter, ThreadSummary};
 
 /// Most words of a query that count: each is looked up in the whole index.
 const MOST: usize = 8;
@@ -80,6 +80,43 @@ pub struct SearchHit {
     /// When it was recorded.
     pub at: UnixMillis,
     /// Its indexed text.
+    pub text: String,
+}
+
+/// A search for Threads in which users or their agents said a text.
+#[derive(Debug, Clone)]
+pub struct ThreadSearch {
+    /// The text; case is ignored, of other letters than ASCII only in texts of at least three characters.
+    pub text: String,
+    /// The Threads that the client may see; its order, page and `include_archived` are ignored.
+    pub visible: ListFilter,
+    /// Whether to search archived Threads, or all others.
+    pub archived: bool,
+    /// The order.
+    pub order: ThreadOrder,
+    /// Whether the oldest are first.
+    pub ascending: bool,
+    /// Only Threads after this one in the order.
+    pub after: Option<(UnixMillis, ThreadId)>,
+    /// Most Threads to return.
+    pub limit: u32,
+}
+
+/// An order of Threads; ties are ordered by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThreadOrder {
+    /// By their start.
+    Created,
+    /// By their latest activity.
+    Active,
+}
+
+/// A Thread that a search has found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundThread {
+    /// The Thread.
+    pub thread: ThreadSummary,
+    /// The indexed text of the first message that contains the searched text.
     pub text: String,
 }
 

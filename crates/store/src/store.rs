@@ -11,7 +11,10 @@ use bobbin_model::{
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
-use crate::{KnownRequest, ListFilter, SearchFilter, SearchPage, StoreError, StoredEvent, Write};
+use crate::{
+    FoundThread, KnownRequest, ListFilter, SearchFilter, SearchPage, StoreError, StoredEvent, ThreadSearch,
+    Write,
+};
 
 /// The future result of a store operation.
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -37,6 +40,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Searches the history; newest hits first.
     fn search(&self, filter: SearchFilter) -> Answer<'_, SearchPage>;
+
+    /// Finds Threads by what was said in them.
+    fn search_threads(&self, search: ThreadSearch) -> Answer<'_, Vec<FoundThread>>;
 
     /// Reads the newest `limit` Turns before a Turn with their Items, in order, without Turns that were rolled
     /// back.

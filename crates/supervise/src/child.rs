@@ -54,11 +54,27 @@ impl Child {
         process: ProcessSpec,
         name: &str,
     ) -> Result<(Self, Streams), ChildError> {
+        Self::start_heard(children, process, name, |_| {}).await
+    }
+
+    /// Starts a child. `hear` gets the lines of its standard error, cut to 1 KiB, and must not wait.
+    ///
+    /// # Errors
+    /// As [`Children::start_piped`].
+    ///
+    /// # Cancel safety
+    /// Cancel safe: dropping the future leaves nothing running.
+    pub async fn start_heard(
+        children: &Children,
+        process: ProcessSpec,
+        name: &str,
+        hear: impl FnMut(&str) + Send + 'static,
+    ) -> Result<(Self, Streams), ChildError> {
         let (process, pipes) = children.start_piped(process).await?;
         let (tail, flooded) = (Tail::default(), Flooded::default());
         let reading = tail
             .clone()
-            .follow(name.to_owned(), pipes.errors, flooded.clone());
+            .follow(name.to_owned(), pipes.errors, flooded.clone(), hear);
         let child = Self {
             process,
             tail,

@@ -44,8 +44,14 @@ impl Tail {
         self.0.lock().iter().cloned().collect()
     }
 
-    /// Reads everything that a child writes there, at a bounded rate, and logs it.
-    pub(crate) async fn follow(self, name: String, mut errors: pipe::Receiver, flooded: Flooded) {
+    /// Reads everything that a child writes there, at a bounded rate, and logs it. `hear` gets each line, too.
+    pub(crate) async fn follow(
+        self,
+        name: String,
+        mut errors: pipe::Receiver,
+        flooded: Flooded,
+        mut hear: impl FnMut(&str) + Send,
+    ) {
         let mut pace = Pace::new();
         let mut lines = Lines::new(MAX_LINE);
         let mut chunk = vec![0; CHUNK];
@@ -53,6 +59,7 @@ impl Tail {
             // Services log freely there: only a user who asks for it wants to see it.
             tracing::debug!(service = name, line = text, "a service writes");
             self.push(text);
+            hear(text);
         };
         while let Some(read) = some(&mut errors, &mut chunk).await {
             lines.read(&chunk[..read], &mut take);

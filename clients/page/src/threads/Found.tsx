@@ -17,7 +17,7 @@ export function Found({ query }: { query: string }) {
     server?.capabilities.threadSearch === true,
   );
   if (error) return <p className="note bad">{error}</p>;
-  if (!data) return null;
+  if (!data || !("complete" in data)) return null;
   return (
     <section aria-label="In conversations" aria-live="polite">
       <h2 className="day">In conversations</h2>

@@ -314,6 +314,8 @@ class _ChannelStatus(TypedDict):
     """Its name."""
     running: bool
     """Whether its adapter is connected."""
+    runtimeState: ChannelRuntimeState
+    """Whether its adapter runs or starts."""
 
 
 class ChannelStatus(_ChannelStatus, total=False):
@@ -321,6 +323,8 @@ class ChannelStatus(_ChannelStatus, total=False):
 
     diagnostics: list[ChannelDiagnostic]
     """Extension: the adapter's tools that are left out."""
+    failureCode: str
+    """`externalChannelStartFailed` where the server cannot start its adapter."""
     problem: str
     """Extension: why its adapter does not run, a sentence for the user."""
 
@@ -513,6 +517,17 @@ class CommandRefPart(_CommandRefPart, total=False):
     """The line as typed."""
 
 
+class ConfigEditParams(TypedDict):
+    """One change of a configuration file."""
+
+    keyPath: str
+    """The dotted path of the member, such as `Sandbox.Network`. Case does not matter."""
+    mergeStrategy: ConfigMergeStrategy
+    """How the value joins the present one."""
+    value: Any
+    """Its value; `null` removes the member, and objects that have no member then."""
+
+
 class _ConfigField(TypedDict):
     key: str
     """Its name; dots separate the names of objects."""
@@ -541,6 +556,46 @@ class ConfigField(_ConfigField, total=False):
     """Extension: the files' value that is in effect. Left out for settings that may have secrets."""
 
 
+class ConfigFileLayer(TypedDict):
+    """A configuration file with its content."""
+
+    config: Any
+    """Its content."""
+    name: ConfigLayerName
+    """The file."""
+    version: str
+    """Its version."""
+
+
+class ConfigLayerName(TypedDict):
+    """One configuration file."""
+
+    file: str
+    """Its path."""
+    type: ConfigLayerKind
+    """Its owner."""
+
+
+class ConfigOrigin(TypedDict):
+    """The file of a value."""
+
+    name: ConfigLayerName
+    """The file."""
+    version: str
+    """The version of the file; equal for equal content."""
+
+
+class ConfigOverridden(TypedDict):
+    """The value that counts instead of a written one."""
+
+    effectiveValue: Any
+    """The value; `***` replaces secrets."""
+    message: str
+    """A sentence for the user."""
+    overridingLayer: ConfigOrigin
+    """The file of the value."""
+
+
 class _ConfigSection(TypedDict):
     fields: list[ConfigField]
     """Its settings."""
@@ -553,8 +608,8 @@ class _ConfigSection(TypedDict):
 class ConfigSection(_ConfigSection, total=False):
     """Settings that belong together."""
 
-    path: str
-    """The member of a file that has its settings; absent for the top level."""
+    path: list[str]
+    """The names that lead to the member of a file that has its settings; absent for the top level."""
 
 
 class ConnectionStats(TypedDict):
@@ -851,6 +906,8 @@ class ExternalChannelConfig(_ExternalChannelConfig, total=False):
 
     args: list[str]
     """Its arguments."""
+    builtinModule: str
+    """The built-in module that is the adapter, in the place of `command`."""
     command: str
     """The program of the adapter, unless it connects by itself."""
     env: dict[str, str]
@@ -1013,6 +1070,15 @@ class Forward(TypedDict):
     """The Thread."""
     url: str
     """The address for a browser, with an origin of the Thread's own: `http://THREAD.localhost:PORT/`."""
+
+
+class FoundThread(TypedDict):
+    """A Thread in which a text was said."""
+
+    snippet: str
+    """One line of text around the first place where it was said."""
+    thread: ThreadSummary
+    """The Thread."""
 
 
 class _HermesButton(TypedDict):
@@ -1359,6 +1425,50 @@ class _PluginFunctionCallItem(TypedDict):
 
 class PluginFunctionCallItem(_PluginFunctionCallItem, total=False):
     """An Item of the type `pluginFunctionCall`."""
+
+    completedAt: str
+    """When it was completed."""
+
+
+class _UserInputRequestItem(TypedDict):
+    createdAt: str
+    """When it started."""
+    id: str
+    """`item_` and its number in the Turn; unique inside the Turn only."""
+    payload: UserInputRequestPayload
+    """Its content."""
+    payloadKind: Literal['userInputRequest']
+    status: ItemStatus
+    """How far it is."""
+    turnId: str
+    """The Turn."""
+    type: Literal['userInputRequest']
+
+
+class UserInputRequestItem(_UserInputRequestItem, total=False):
+    """An Item of the type `userInputRequest`."""
+
+    completedAt: str
+    """When it was completed."""
+
+
+class _UserInputResponseItem(TypedDict):
+    createdAt: str
+    """When it started."""
+    id: str
+    """`item_` and its number in the Turn; unique inside the Turn only."""
+    payload: UserInputResponsePayload
+    """Its content."""
+    payloadKind: Literal['userInputResponse']
+    status: ItemStatus
+    """How far it is."""
+    turnId: str
+    """The Turn."""
+    type: Literal['userInputResponse']
+
+
+class UserInputResponseItem(_UserInputResponseItem, total=False):
+    """An Item of the type `userInputResponse`."""
 
     completedAt: str
     """When it was completed."""
@@ -1748,6 +1858,10 @@ class _PluginHook(TypedDict):
     """The command line that runs."""
     event: str
     """When it is asked, such as `PreToolUse`."""
+    eventName: str
+    """The event, as `event`."""
+    key: str
+    """Its key in `hooks/list`."""
 
 
 class PluginHook(_PluginHook, total=False):
@@ -1758,6 +1872,8 @@ class PluginHook(_PluginHook, total=False):
 
 
 class _PluginInfo(TypedDict):
+    apps: list[Any]
+    """Always empty: nothing here serves apps of plugins."""
     diagnostics: list[PluginDiagnostic]
     """Its diagnostics, for its user."""
     displayName: str
@@ -1767,13 +1883,15 @@ class _PluginInfo(TypedDict):
     functions: list[Any]
     """Always empty: plugins bring tools by MCP servers."""
     hooks: list[PluginHook]
-    """Extension: its hooks. `diagnostics` has those that cannot be used."""
+    """Its hooks. `diagnostics` has those that cannot be used."""
     id: str
     """Its id."""
     installable: bool
     """Whether it is in the catalogue and not installed."""
     installed: bool
     """Whether it is installed."""
+    lspServers: list[Any]
+    """Always empty: nothing here starts language servers of plugins."""
     mcpServers: list[PluginMcpServer]
     """Its MCP servers."""
     removable: bool
@@ -1784,6 +1902,8 @@ class _PluginInfo(TypedDict):
     """Its skills."""
     source: PluginSource
     """The place of the plugin."""
+    workflows: list[Any]
+    """Always empty: nothing here runs workflows of plugins."""
 
 
 class PluginInfo(_PluginInfo, total=False):
@@ -1935,10 +2055,19 @@ class _QueuedTurnInput(TypedDict):
 class QueuedTurnInput(_QueuedTurnInput, total=False):
     """One waiting input."""
 
+    clientUserMessageId: str
+    """The client's own id of it."""
     readyAfterTurnId: str
     """The Turn that ran then."""
     sender: SenderContext
     """Who gave it."""
+
+
+class RequestUserInputResult(TypedDict):
+    """Result of `item/tool/requestUserInput`; without an answer to a question, nobody wants to give one."""
+
+    answers: dict[str, UserInputAnswer]
+    """By the ids of the questions."""
 
 
 class RevertedFile(TypedDict):
@@ -1995,6 +2124,8 @@ class ServerCapabilities(TypedDict, total=False):
     """`externalChannel/*`."""
     heartbeatManagement: bool
     """`heartbeat/trigger`."""
+    manualCompaction: bool
+    """`thread/compact/start`."""
     mcpManagement: bool
     """`mcp/list`, `mcp/get`, `mcp/upsert`, `mcp/remove`."""
     mcpServerOrigins: bool
@@ -2009,6 +2140,8 @@ class ServerCapabilities(TypedDict, total=False):
     """`plugin/*`."""
     policyExplain: bool
     """Extension: `policy/explain`."""
+    requestUserInput: bool
+    """The server may ask questions of the model."""
     serverStats: bool
     """Extension: `server/stats`."""
     skillVariants: bool
@@ -2019,6 +2152,10 @@ class ServerCapabilities(TypedDict, total=False):
     """`subagent/profiles/*` and `subagent/settings/update`."""
     subAgentSessions: bool
     """`subagent/children/list`, `subagent/close`, `subagent/resume`."""
+    threadFork: bool
+    """`thread/fork`."""
+    threadMaintenanceInterrupt: bool
+    """`thread/maintenance/interrupt`."""
     threadManagement: bool
     """`thread/*`."""
     threadSearch: bool
@@ -2204,10 +2341,14 @@ class _SubagentEdge(TypedDict):
     """Open or closed."""
     supportsClose: bool
     """Whether it can be closed."""
+    supportsFollowupTask: bool
+    """Whether it takes further tasks."""
     supportsResume: bool
     """Whether it can be opened again."""
     supportsSendInput: bool
     """Whether it takes further input."""
+    supportsSendMessage: bool
+    """Whether it takes messages."""
     updatedAt: str
     """When it was opened or closed last."""
 
@@ -2219,6 +2360,8 @@ class SubagentEdge(_SubagentEdge, total=False):
 
     agentNickname: str
     """Its name."""
+    agentPath: str
+    """Its path in the tree: `/root` and the names on the way. Absent in a list without the closed ones."""
     agentRole: str
     """Its role."""
     parentTurnId: str
@@ -2227,6 +2370,8 @@ class SubagentEdge(_SubagentEdge, total=False):
     """The profile it runs with."""
     runtimeType: str
     """Its runtime."""
+    taskName: str
+    """Its name in that path."""
 
 
 class _SubagentProfile(TypedDict):
@@ -2404,6 +2549,8 @@ class SystemNoticePayload(_SystemNoticePayload, total=False):
     """How it compacted."""
     percentLeftAfter: float
     """Free part of the window after, 0.0 to 1.0."""
+    sourceThreadId: str
+    """The Thread that was copied, for `forked`."""
     tokensAfter: int
     """Tokens in the window after."""
     tokensBefore: int
@@ -2485,6 +2632,8 @@ class Thread(_Thread, total=False):
     """
     displayName: str
     """Its title."""
+    forkedFromId: str
+    """The Thread of which it is a copy."""
     plan: Union[PlanSnapshot, None]
     """On `thread/read`: the current plan or `null`; absent elsewhere."""
     turns: list[Turn]
@@ -2538,6 +2687,20 @@ class ThreadConfiguration(TypedDict, total=False):
     """Another root for the file tools."""
 
 
+class _ThreadForkPoint(TypedDict):
+    turnId: str
+    """The Turn."""
+
+
+class ThreadForkPoint(_ThreadForkPoint, total=False):
+    """The end of a copied conversation."""
+
+    itemId: str
+    """The Item in that Turn. Absent: the whole Turn."""
+    position: ForkPosition
+    """Whether the copy ends before or after it. Default `after`."""
+
+
 class ThreadRuntime(TypedDict):
     """A Thread's activity, as lists show it."""
 
@@ -2545,6 +2708,8 @@ class ThreadRuntime(TypedDict):
     """A Turn runs or waits."""
     waitingOnApproval: bool
     """At least one Approval is open."""
+    waitingOnInput: bool
+    """At least one question of the model is open."""
     waitingOnPlanConfirmation: bool
     """A finished plan waits for the user's confirmation."""
 
@@ -2571,6 +2736,32 @@ class ThreadSearchHit(_ThreadSearchHit, total=False):
     """A `cursor` for `thread/read` whose page ends with this Turn."""
     turnId: str
     """The Turn; absent when the title was found."""
+
+
+class _ThreadSearchResult(TypedDict):
+    complete: bool
+    """Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment."""
+    data: list[ThreadSearchHit]
+    """Where it was found."""
+
+
+class ThreadSearchResult(_ThreadSearchResult, total=False):
+    """Result of `thread/search` with `query`: latest first."""
+
+    nextCursor: str
+    """Given when there may be more, even if nothing was found yet."""
+
+
+class _ThreadSearchThreadsResult(TypedDict):
+    data: list[FoundThread]
+    """The Threads in order."""
+
+
+class ThreadSearchThreadsResult(_ThreadSearchThreadsResult, total=False):
+    """Result of `thread/search` with `searchTerm`."""
+
+    nextCursor: str
+    """Given when there may be more."""
 
 
 class _ThreadSummary(TypedDict):
@@ -2794,32 +2985,52 @@ class UserInputAnswer(TypedDict):
     """A label, or what was written."""
 
 
-class _UserInputOption(TypedDict):
+class UserInputOption(TypedDict):
+    """One answer to choose."""
+
+    description: str
+    """Its meaning; may be empty."""
     label: str
     """The answer."""
 
 
-class UserInputOption(_UserInputOption, total=False):
-    """One answer to choose."""
+class UserInputQuestion(TypedDict):
+    """One question."""
 
-    description: str
-    """What it would mean."""
-
-
-class _UserInputQuestion(TypedDict):
+    header: str
+    """A short label."""
     id: str
     """Names its answer."""
     isOther: bool
     """Whether anything else may be answered."""
+    isSecret: bool
+    """Whether the answer must not be shown. This server asks for no secret."""
+    options: list[UserInputOption]
+    """Answers to choose from."""
     question: str
     """The question."""
 
 
-class UserInputQuestion(_UserInputQuestion, total=False):
-    """One question."""
+class UserInputRequestPayload(TypedDict):
+    """Payload of `userInputRequest`: the model asks the user."""
 
-    options: list[UserInputOption]
-    """Answers to choose from."""
+    callId: str
+    """The tool call that asks."""
+    isBlocking: bool
+    """Whether the question is part of a plan."""
+    questions: list[UserInputQuestion]
+    """The questions."""
+    requestId: str
+    """Distinguishes requests."""
+
+
+class UserInputResponsePayload(TypedDict):
+    """Payload of `userInputResponse`: the end of such a question."""
+
+    requestId: str
+    """The request."""
+    response: RequestUserInputResult
+    """The answers; none if the question was not answered."""
 
 
 class _UserMessagePayload(TypedDict):
@@ -2834,6 +3045,8 @@ class UserMessagePayload(_UserMessagePayload, total=False):
     """The scope it came from."""
     channelName: str
     """The channel it came through."""
+    clientUserMessageId: str
+    """The client's own id of it."""
     deliveryMode: DeliveryMode
     """How it got into the Turn."""
     groupId: str
@@ -3168,6 +3381,20 @@ class ThreadConfigUpdateParams(_ThreadConfigUpdateParams, total=False):
     """Extension: makes a repeated request safe."""
 
 
+class _ThreadCompactResult(TypedDict):
+    outcome: CompactOutcome
+    """How it ended."""
+
+
+class ThreadCompactResult(_ThreadCompactResult, total=False):
+    """Result of `thread/compact/start`."""
+
+    contextUsage: ContextUsage
+    """How full the model's window is now."""
+    message: str
+    """Why nothing was compacted, as a sentence."""
+
+
 class _ThreadRollbackParams(TypedDict):
     numTurns: int
     """How many Turns to drop from the end, at least 1."""
@@ -3218,6 +3445,8 @@ class TurnStartParams(_TurnStartParams, total=False):
     """
     clientRequestId: str
     """Extension: makes a repeated request safe."""
+    clientUserMessageId: str
+    """The client's own id of the input, which comes back in the message and in the queue; at most 128 characters."""
     messages: list[Any]
     """The model's whole history; required in the history mode `client`, forbidden in `server`."""
     reasoningEffort: ReasoningEffort
@@ -3249,6 +3478,8 @@ class TurnEnqueueParams(_TurnEnqueueParams, total=False):
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
+    clientUserMessageId: str
+    """The client's own id of the input, which comes back in the message and in the queue; at most 128 characters."""
     sender: SenderContext
     """Who says it."""
 
@@ -3290,18 +3521,48 @@ class TurnQueueRemoveParams(_TurnQueueRemoveParams, total=False):
     """Extension: makes a repeated request safe."""
 
 
-class TurnQueueRemoveResult(TypedDict):
-    """Result of `turn/queue/remove`."""
+class TurnQueueResult(TypedDict):
+    """Result of `turn/queue/remove`, `turn/queue/reorder` and `turn/queue/update`."""
 
     queuedInputs: list[QueuedTurnInput]
     """The whole queue."""
 
 
+class _TurnQueueReorderParams(TypedDict):
+    orderedQueuedInputIds: list[str]
+    """The new order: each entry of the queue once."""
+    threadId: str
+    """The Thread."""
+
+
+class TurnQueueReorderParams(_TurnQueueReorderParams, total=False):
+    """Params of `turn/queue/reorder`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class _TurnQueueUpdateParams(TypedDict):
+    expectedTurnId: str
+    """The running Turn; for `queued`, the Turn that the entry is bound to."""
+    queuedInputId: str
+    """The entry."""
+    status: QueuedInputStatus
+    """`guidancePending` gives the entry to the running Turn, `queued` takes it back."""
+    threadId: str
+    """The Thread."""
+
+
+class TurnQueueUpdateParams(_TurnQueueUpdateParams, total=False):
+    """Params of `turn/queue/update`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
 class _TurnSteerParams(TypedDict):
     expectedTurnId: str
     """Must be the running Turn."""
-    queuedInputId: str
-    """Must be an entry with the status `queued`."""
     threadId: str
     """The Thread."""
 
@@ -3311,8 +3572,16 @@ class TurnSteerParams(_TurnSteerParams, total=False):
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
+    clientUserMessageId: str
+    """The client's own id of a new input, which comes back in the message and in the queue; at most 128
+    characters.
+    """
+    input: list[InputPart]
+    """A new input. If the Turn ends first, it waits in the queue."""
+    queuedInputId: str
+    """An entry with the status `queued`. Either this or `input` is required."""
     sender: SenderContext
-    """Replaces the stored sender."""
+    """The sender; replaces the stored sender of an entry."""
 
 
 class TurnSteerResult(TypedDict):
@@ -3345,15 +3614,17 @@ class SubagentChildrenListResult(TypedDict):
     """The subagents, oldest first."""
 
 
-class _SubagentTargetParams(TypedDict):
-    childThreadId: str
-    """The Thread that was started."""
+class _SubagentMessageParams(TypedDict):
+    message: str
+    """The message. The subagent reads it before its next model call; it starts nothing."""
     parentThreadId: str
-    """The Thread that started the other."""
+    """The Thread from which `target` leads."""
+    target: str
+    """The path of the subagent, as `/root/scout`, or from the parent, as `scout`; or the id of its Thread."""
 
 
-class SubagentTargetParams(_SubagentTargetParams, total=False):
-    """Params of `subagent/close` and `subagent/resume`."""
+class SubagentMessageParams(_SubagentMessageParams, total=False):
+    """Params of `subagent/sendMessage`."""
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
@@ -3362,21 +3633,27 @@ class SubagentTargetParams(_SubagentTargetParams, total=False):
 class _SubagentTargetResult(TypedDict):
     childThreadId: str
     """The subagent."""
-    status: SubagentEdgeStatus
-    """Open or closed, now."""
+    status: SubagentTargetStatus
+    """Its state after the request."""
     supportsClose: bool
     """Whether it can be closed."""
+    supportsFollowupTask: bool
+    """Whether it takes further tasks."""
     supportsResume: bool
     """Whether it can be opened again."""
     supportsSendInput: bool
     """Whether it takes further input."""
+    supportsSendMessage: bool
+    """Whether it takes messages."""
 
 
 class SubagentTargetResult(_SubagentTargetResult, total=False):
-    """Result of `subagent/close` and `subagent/resume`."""
+    """Result of a request about one subagent."""
 
     agentNickname: str
     """Its name."""
+    agentPath: str
+    """Its path in the tree, where `target` named it."""
     agentRole: str
     """Its role."""
     message: str
@@ -3385,53 +3662,92 @@ class SubagentTargetResult(_SubagentTargetResult, total=False):
     """The profile it runs with."""
     runtimeType: str
     """Its runtime."""
+    taskName: str
+    """Its name in that path."""
 
 
-class _ThreadSearchParams(TypedDict):
-    identity: SessionIdentity
-    """Whose Threads, as in `thread/list`."""
-    query: str
-    """Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
-    words of fewer than three characters do not count, nor do any after the eighth.
-    """
+class _SubagentFollowupParams(TypedDict):
+    message: str
+    """The task. An idle subagent starts with it at once."""
+    parentThreadId: str
+    """The Thread from which `target` leads."""
+    target: str
+    """The path of the subagent, as `/root/scout`, or from the parent, as `scout`; or the id of its Thread."""
 
 
-class ThreadSearchParams(_ThreadSearchParams, total=False):
-    """Params of `thread/search`."""
+class SubagentFollowupParams(_SubagentFollowupParams, total=False):
+    """Params of `subagent/followupTask`."""
 
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    deliveryMode: FollowupDelivery
+    """The time at which a busy subagent gets it. Default `queue`."""
+
+
+class _SubagentCloseParams(TypedDict):
+    parentThreadId: str
+    """The Thread that started the other, or one from which `target` leads."""
+
+
+class SubagentCloseParams(_SubagentCloseParams, total=False):
+    """Params of `subagent/close`: with `target` or with `childThreadId`."""
+
+    childThreadId: str
+    """The Thread that was started."""
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    target: str
+    """The path of the subagent, as `/root/scout`, or from the parent, as `scout`; or the id of its Thread."""
+
+
+class _SubagentTargetParams(TypedDict):
+    childThreadId: str
+    """The Thread that was started."""
+    parentThreadId: str
+    """The Thread that started the other."""
+
+
+class SubagentTargetParams(_SubagentTargetParams, total=False):
+    """Params of `subagent/resume`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class ThreadSearchParams(TypedDict, total=False):
+    """Params of `thread/search`: with `searchTerm`, or with `query` and `identity`."""
+
+    archived: bool
+    """With `searchTerm`: archived Threads instead of all others. Default `false`."""
     crossChannelOrigins: list[str]
     """Also every Thread of the workspace from these channels."""
     cursor: str
     """Go on after an earlier answer's `nextCursor`."""
+    identity: SessionIdentity
+    """Extension, with `query`: whose Threads, as in `thread/list`."""
     includeArchived: bool
     """Archived Threads too. Default `false`."""
     itemTypes: list[str]
     """Only in Items of these types, and in titles for `title`. Absent: everywhere."""
     limit: int
-    """At most so many, 1 to 100. Default 20."""
+    """At most so many, 1 to 100. Default 50 with `searchTerm`, else 20."""
+    query: str
+    """Extension: words that must all be found, parts of words and whatever case. Words between double quotes stay
+    together; words of fewer than three characters do not count, nor do any after the eighth.
+    """
+    searchTerm: str
+    """The text that users or agents said, whatever case. The result has Threads then."""
+    sortDirection: SortDirection
+    """With `searchTerm`: its direction. Default `descending`."""
+    sortKey: ThreadSortKey
+    """With `searchTerm`: the order. Default `createdAt`."""
     threadId: str
     """Only in this Thread."""
-
-
-class _ThreadSearchResult(TypedDict):
-    complete: bool
-    """Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment."""
-    data: list[ThreadSearchHit]
-    """Where it was found."""
-
-
-class ThreadSearchResult(_ThreadSearchResult, total=False):
-    """Result of `thread/search`: latest first."""
-
-    nextCursor: str
-    """Given when there may be more, even if nothing was found yet."""
 
 
 class _ThreadForkParams(TypedDict):
     threadId: str
     """The Thread."""
-    turnId: str
-    """The last Turn of the copy. It has ended."""
 
 
 class ThreadForkParams(_ThreadForkParams, total=False):
@@ -3439,6 +3755,20 @@ class ThreadForkParams(_ThreadForkParams, total=False):
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
+    config: ThreadConfiguration
+    """Its configuration. Default: the original's."""
+    displayName: str
+    """Its title. Default: the original's with a count."""
+    dynamicTools: list[DynamicToolSpec]
+    """Tools that this connection serves."""
+    ephemeral: bool
+    """`true` is refused: every Thread is stored."""
+    forkPoint: ThreadForkPoint
+    """The end of the copy. Absent without `turnId`: after the newest Turn. A running Turn is copied as cancelled."""
+    identity: SessionIdentity
+    """Its starter. Default: the original's."""
+    turnId: str
+    """Extension: the last Turn of the copy. It has ended. Not together with `forkPoint`."""
 
 
 class _TurnRevertParams(TypedDict):
@@ -3670,6 +4000,8 @@ class McpUpsertParams(_McpUpsertParams, total=False):
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
+    scope: McpScope
+    """The file. Default: the workspace's, unless the user's own file has a server of this name."""
 
 
 class _McpRemoveParams(TypedDict):
@@ -3682,6 +4014,8 @@ class McpRemoveParams(_McpRemoveParams, total=False):
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
+    scope: McpScope
+    """The file. Default: the workspace's."""
 
 
 class McpRemoveResult(TypedDict):
@@ -4179,6 +4513,75 @@ class WorkspaceConfigResult(TypedDict):
     """Whether `welcome/suggestions` suggests anything."""
 
 
+class ConfigReadParams(TypedDict, total=False):
+    """Params of `config/read`."""
+
+    includeLayers: bool
+    """Whether the result has the files one by one. Default `false`."""
+
+
+class _ConfigReadResult(TypedDict):
+    config: Any
+    """The settings of the files that count, with the files' names. Defaults are left out."""
+    origins: dict[str, ConfigOrigin]
+    """The file of each value, by the value's dotted path."""
+
+
+class ConfigReadResult(_ConfigReadResult, total=False):
+    """Result of `config/read`. `***` replaces secrets."""
+
+    layers: list[ConfigFileLayer]
+    """The files: the user's first."""
+
+
+class _ConfigValueWriteParams(TypedDict):
+    keyPath: str
+    """The dotted path of the member, such as `Sandbox.Network`. Case does not matter."""
+    mergeStrategy: ConfigMergeStrategy
+    """How the value joins the present one."""
+    value: Any
+    """Its value; `null` removes the member, and objects that have no member then."""
+
+
+class ConfigValueWriteParams(_ConfigValueWriteParams, total=False):
+    """Params of `config/value/write`."""
+
+    expectedVersion: str
+    """The version that the file must have."""
+    filePath: str
+    """The file, as `config/read` names it; the workspace's when left out."""
+
+
+class _ConfigWriteResult(TypedDict):
+    filePath: str
+    """The file."""
+    status: ConfigWriteStatus
+    """Whether the value counts."""
+    version: str
+    """The version of the file now."""
+
+
+class ConfigWriteResult(_ConfigWriteResult, total=False):
+    """Result of `config/value/write` and `config/batchWrite`."""
+
+    overriddenMetadata: ConfigOverridden
+    """The value that counts instead, with `okOverridden`."""
+
+
+class _ConfigBatchWriteParams(TypedDict):
+    edits: list[ConfigEditParams]
+    """The changes, in order."""
+
+
+class ConfigBatchWriteParams(_ConfigBatchWriteParams, total=False):
+    """Params of `config/batchWrite`: at least one and at most 256 changes, made together or not at all."""
+
+    expectedVersion: str
+    """The version that the file must have."""
+    filePath: str
+    """The file, as `config/read` names it; the workspace's when left out."""
+
+
 class DoctorRunResult(TypedDict):
     """Result of `doctor/run`."""
 
@@ -4652,6 +5055,27 @@ class ExternalChannelRemoveResult(TypedDict):
     """Always `true`."""
 
 
+class _ExternalChannelLogsParams(TypedDict):
+    name: str
+    """The channel."""
+
+
+class ExternalChannelLogsParams(_ExternalChannelLogsParams, total=False):
+    """Params of `externalChannel/logs`."""
+
+    tail: int
+    """Most lines, 1 to 1000. Default 200."""
+
+
+class ExternalChannelLogsResult(TypedDict):
+    """Result of `externalChannel/logs`."""
+
+    lines: list[str]
+    """The newest lines that its adapter has written, the newest last. `***` replaces secrets."""
+    name: str
+    """The channel."""
+
+
 class ChannelStatusResult(TypedDict):
     """Result of `channel/status`."""
 
@@ -4987,8 +5411,67 @@ class PluginListResult(TypedDict):
 
     diagnostics: list[PluginDiagnostic]
     """The diagnostics of all plugins, and of folders that are no plugin."""
+    marketplaces: list[Any]
+    """Always empty: there are no marketplaces."""
     plugins: list[PluginInfo]
     """The installed ones, then those of the catalogue."""
+    snapshotRevision: int
+    """Grows with every change of the plugins. An answer with a smaller number than another is older."""
+    workspacePath: str
+    """The workspace's folder."""
+
+
+class PluginSkillReadParams(TypedDict):
+    """Params of `plugin/skill/read`."""
+
+    id: str
+    """The plugin."""
+    name: str
+    """Its skill."""
+
+
+class PluginSkillReadResult(TypedDict):
+    """Result of `plugin/skill/read`."""
+
+    content: str
+    """The text of its `SKILL.md`."""
+    id: str
+    """The plugin."""
+    name: str
+    """Its skill."""
+
+
+class PluginInstallLocalParams(TypedDict):
+    """Params of `plugin/installLocal`."""
+
+    path: str
+    """Absolute path of a folder with a plugin, on the server's machine."""
+    scope: PluginScope
+    """The place of the copy."""
+
+
+class PluginWriteResult(TypedDict):
+    """Result of a request that changes a plugin."""
+
+    affectedPlugins: list[PluginInfo]
+    """Always empty: no plugin depends on another."""
+    diagnostics: list[PluginDiagnostic]
+    """Reasons for the outcome."""
+    outcome: PluginOutcome
+    """The outcome of the request."""
+    plugin: PluginInfo
+    """The plugin now."""
+    snapshotRevision: int
+    """Grows with every change of the plugins."""
+
+
+class PluginSetTrustedParams(TypedDict):
+    """Params of `plugin/setTrusted`. Sent twice it does the same."""
+
+    id: str
+    """The plugin."""
+    trusted: bool
+    """Whether its user trusts its present content."""
 
 
 class PluginParams(TypedDict):
@@ -4999,10 +5482,12 @@ class PluginParams(TypedDict):
 
 
 class PluginResult(TypedDict):
-    """A plugin, as it is now."""
+    """Result of `plugin/view`."""
 
     plugin: PluginInfo
     """The plugin."""
+    snapshotRevision: int
+    """Grows with every change of the plugins."""
 
 
 class PluginInstallParams(TypedDict, total=False):
@@ -5194,21 +5679,18 @@ class RequestUserInputParams(TypedDict):
 
     callId: str
     """The tool call that waits."""
+    isBlocking: bool
+    """Whether the question is part of a plan. With `false`, a client may answer nothing by itself after a while."""
+    itemId: str
+    """The `userInputRequest` Item."""
     questions: list[UserInputQuestion]
     """What is asked; this server asks one question at a time."""
     requestId: str
-    """Tells requests apart; a connection is asked once for each."""
+    """Distinguishes requests; a connection is asked once for each."""
     threadId: str
     """The Thread."""
     turnId: str
     """The Turn."""
-
-
-class RequestUserInputResult(TypedDict):
-    """Result of `item/tool/requestUserInput`; without an answer to a question, nobody wants to give one."""
-
-    answers: dict[str, UserInputAnswer]
-    """By the ids of the questions."""
 
 
 class _AcpReadTextFileParams(TypedDict):
@@ -6128,17 +6610,22 @@ class ItemApprovalResolvedEvent(TypedDict):
     params: ItemNotification
 
 
-class UserInputResolvedNotification(TypedDict):
-    """Params of `item/tool/requestUserInput/resolved`: it is answered, or nobody waits for the answer any more."""
-
-    callId: str
-    """The tool call."""
+class _UserInputResolvedNotification(TypedDict):
+    item: Item
+    """The `userInputResponse` Item."""
     requestId: str
     """The request."""
     threadId: str
     """The Thread."""
     turnId: str
     """The Turn."""
+
+
+class UserInputResolvedNotification(_UserInputResolvedNotification, total=False):
+    """Params of `item/tool/requestUserInput/resolved`: it is answered, or nobody waits for the answer any more."""
+
+    seq: int
+    """Number of the event, for clients that declared `eventCursors`."""
 
 
 class ItemToolRequestUserInputResolvedEvent(TypedDict):
@@ -6402,6 +6889,13 @@ class WorkspaceConfigChangedEvent(TypedDict):
     params: WorkspaceConfigChangedNotification
 
 
+class ConfigChangedEvent(TypedDict):
+    """The same as `workspace/configChanged`, directly after it, with paths of settings as `regions`."""
+
+    method: Literal['config/changed']
+    params: WorkspaceConfigChangedNotification
+
+
 class WorkspaceTrustChangedNotification(TypedDict):
     """Params of `workspace/trustChanged`: the user has decided about the folder. `workspace/trust/get` returns the
     decision.
@@ -6585,6 +7079,22 @@ class AutomationTaskUpdatedEvent(TypedDict):
     params: AutomationTaskUpdatedNotification
 
 
+class PluginSnapshotUpdatedNotification(TypedDict):
+    """Params of `plugin/snapshot/updated`."""
+
+    pluginIds: list[str]
+    """The plugins that have changed."""
+    snapshotRevision: int
+    """Grows with every change of the plugins."""
+
+
+class PluginSnapshotUpdatedEvent(TypedDict):
+    """Plugins have changed, by a method or by hand. Changes by hand are seen when plugins are listed."""
+
+    method: Literal['plugin/snapshot/updated']
+    params: PluginSnapshotUpdatedNotification
+
+
 AgentControlToolAccess = Literal['disabled', 'full', 'allowList']
 """Whether an agent may start and steer other agents."""
 ApprovalDecision = Literal['accept', 'acceptForSession', 'acceptAlways', 'decline', 'cancel']
@@ -6601,16 +7111,26 @@ ChannelMessageKind = Literal['text', 'file', 'audio', 'image', 'video']
 """Kind of a message for a chat."""
 ChannelMessageSource = Union[HostPathChannelMessageSource, UrlChannelMessageSource, DataBase64ChannelMessageSource, ArtifactIdChannelMessageSource]
 """Source of a medium's bytes: `kind`, and the one member of that name."""
+ChannelRuntimeState = Literal['stopped', 'starting', 'running', 'failed']
+"""Whether the adapter of a channel runs."""
 CommandCategory = Literal['builtin', 'custom']
 """Where a command comes from."""
 CommandSource = Literal['host', 'sandbox']
 """On what a command runs."""
 CommandStatus = Literal['inProgress', 'completed', 'failed', 'cancelled', 'backgrounded', 'killed', 'lost']
 """State of a command as its terminal view shows it."""
-CompactionMode = Literal['micro', 'partial']
+CompactOutcome = Literal['partial', 'skipped', 'failed', 'cancelled']
+"""How a compaction ended."""
+CompactionMode = Literal['micro', 'partial', '']
 """How a conversation was compacted."""
+ConfigLayerKind = Literal['user', 'workspace']
+"""The owner of a configuration file."""
+ConfigMergeStrategy = Literal['replace', 'upsert']
+"""How a written value joins the present one."""
 ConfigReload = Literal['hot', 'processRestart']
 """When a changed setting takes effect."""
+ConfigWriteStatus = Literal['ok', 'okOverridden']
+"""Whether a written value counts."""
 ConnectionPhase = Literal['Active', 'ShuttingDown', 'Stopped']
 """How far the life of a connection is. The names are fixed by the peer specification."""
 ContentItem = Union[TextContent, ImageContentItem]
@@ -6637,6 +7157,10 @@ FileChangeKind = Literal['add', 'modify', 'delete', 'rename']
 """What happens to a file."""
 FileChangeStatus = Literal['inProgress', 'completed', 'failed', 'declined']
 """How far a change to files is."""
+FollowupDelivery = Literal['queue', 'steer']
+"""The time at which a busy subagent gets a task."""
+ForkPosition = Literal['after', 'before']
+"""A side of a Turn or an Item."""
 HermesButtons = Literal['yesNo', 'okCancel']
 """The two answers to a question."""
 HermesDataType = Literal['date', 'datetime']
@@ -6657,7 +7181,7 @@ InputMode = Literal['arg', 'arg-template', 'stdin', 'env']
 """How a command gets its task."""
 InputPart = Union[TextPart, CommandRefPart, SkillRefPart, FileRefPart, ImagePart, LocalImagePart]
 """One part of an input."""
-Item = Union[UserMessageItem, AgentMessageItem, ReasoningContentItem, ToolCallItem, ToolResultItem, CommandExecutionItem, ToolExecutionItem, PluginFunctionCallItem, DynamicToolCallItem, ApprovalRequestItem, ApprovalResponseItem, ErrorItem, SystemNoticeItem, FileChangeItem]
+Item = Union[UserMessageItem, AgentMessageItem, ReasoningContentItem, ToolCallItem, ToolResultItem, CommandExecutionItem, ToolExecutionItem, PluginFunctionCallItem, DynamicToolCallItem, ApprovalRequestItem, ApprovalResponseItem, UserInputRequestItem, UserInputResponseItem, ErrorItem, SystemNoticeItem, FileChangeItem]
 """One unit in a Turn. `type` names the Item's type and the shape of `payload`; `payloadKind` has the same
     value. A client must tolerate types that it does not know.
     """
@@ -6669,6 +7193,8 @@ ListScope = Literal['identity', 'workspace']
 """The Threads that a list is about."""
 McpOriginKind = Literal['workspace', 'plugin', 'user']
 """Whose configuration an MCP server comes from."""
+McpScope = Literal['user', 'workspace']
+"""The configuration file of an MCP server."""
 McpStartupState = Literal['idle', 'starting', 'ready', 'error', 'disabled']
 """State of a tool server."""
 McpTransport = Literal['stdio', 'streamableHttp']
@@ -6677,12 +7203,16 @@ MissedRun = Literal['run', 'skip']
 """Policy for a time that passed while no server ran or the machine slept."""
 ModelListErrorCode = Literal['MissingApiKey', 'InvalidEndpoint', 'Unauthorized', 'Forbidden', 'EndpointNotSupported', 'Network', 'Timeout', 'Unknown']
 """A problem with a provider."""
-NoticeTrigger = Literal['auto', 'reactive', 'manual']
+NoticeTrigger = Literal['auto', 'reactive', 'manual', '']
 """The cause of such an action."""
 OutputFormat = Literal['text', 'json']
 """The format of a command's output."""
 OverlappingRun = Literal['skip']
 """Policy for a time at which the last run still goes on."""
+PluginOutcome = Literal['applied', 'noChange', 'notApplied']
+"""The outcome of a request that changes a plugin."""
+PluginScope = Literal['user', 'workspace']
+"""The place of an installed plugin."""
 PluginShadow = Literal['workspace']
 """The other owner of the name of a plugin's MCP server."""
 PluginSource = Literal['workspace', 'explicit', 'userglobal', 'builtin']
@@ -6713,14 +7243,18 @@ SubagentEdgeStatus = Literal['open', 'closed']
 """Whether the parent Thread may give a subagent more to do."""
 SubagentRuntime = Literal['native', 'cli-oneshot']
 """What runs the Turns of a subagent."""
+SubagentTargetStatus = Literal['open', 'closed', 'sent', 'running', 'queued', 'guidancePending']
+"""The state of a subagent after a request."""
 SubscribeMode = Literal['replay', 'snapshot']
 """How a subscriber gets from where it stopped to the present."""
 SystemEventKind = Literal['compactWarning', 'compactError', 'compacting', 'compacted', 'compactSkipped', 'compactFailed', 'consolidating', 'consolidated', 'consolidationSkipped', 'consolidationFailed', 'channelRejected', 'turnResumed', 'workspaceNotTrusted']
 """The kind of a system event."""
-SystemNoticeKind = Literal['compacted', 'memoryConsolidated']
+SystemNoticeKind = Literal['compacted', 'forked', 'memoryConsolidated']
 """An action of the server on a conversation."""
 TerminalStatus = Literal['running', 'completed', 'failed', 'killed', 'timedOut', 'lost']
 """State of a background terminal."""
+ThreadSortKey = Literal['createdAt', 'lastActiveAt']
+"""The time by which Threads are ordered."""
 ThreadSource = Union[UserThreadSource, SubagentThreadSource]
 """The starter of a Thread."""
 ThreadStatus = Literal['active', 'paused', 'archived']
@@ -6731,28 +7265,31 @@ TodoStatus = Literal['pending', 'in_progress', 'completed', 'cancelled']
 """Progress of a step."""
 ToolExecutionStatus = Literal['inProgress', 'completed', 'failed', 'cancelled']
 """State of one call among parallel ones."""
-TriggerKind = Literal['heartbeat', 'cron', 'automation']
+TriggerKind = Literal['heartbeat', 'cron', 'automation', 'subagentFollowupTask']
 """What sends an input in a user's place."""
 TrustKind = Literal['server', 'setting', 'text']
 """The effect of an item once it is trusted."""
 TrustLevel = Literal['trusted', 'prompt', 'restricted']
 """How far the user trusts a command."""
-TurnStatus = Literal['running', 'waitingApproval', 'completed', 'failed', 'cancelled']
-"""Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever."""
+TurnStatus = Literal['running', 'waitingApproval', 'waitingInput', 'completed', 'failed', 'cancelled']
+"""Status of a Turn: `running`, `waitingApproval` and `waitingInput` in turns, then exactly one of the others
+    for ever.
+    """
 WelcomeSuggestionSource = Literal['dynamic', 'none']
 """Where suggestions came from."""
 WorkingDirectoryMode = Literal['workspace', 'specified']
 """The working directory of a profile's command."""
+ThreadSearchAnswer = Union[ThreadSearchResult, ThreadSearchThreadsResult]
 
 Notification = Union[
-    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent,
+    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, ConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent, PluginSnapshotUpdatedEvent,
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -6932,6 +7469,18 @@ class Requests:
 
     @overload
     async def request(
+        self, method: Literal['thread/compact/start'], params: ThreadTargetParams, *, timeout: float | None = ...
+    ) -> ThreadCompactResult:
+        """Compacts the conversation and answers when that is over. The compaction is a Turn."""
+
+    @overload
+    async def request(
+        self, method: Literal['thread/maintenance/interrupt'], params: ThreadTargetParams, *, timeout: float | None = ...
+    ) -> dict[str, Any]:
+        """Stops a compaction. Does nothing when there is none."""
+
+    @overload
+    async def request(
         self, method: Literal['thread/rollback'], params: ThreadRollbackParams, *, timeout: float | None = ...
     ) -> ThreadRollbackResult:
         """Drops Turns from the end of the conversation. Files stay as they are."""
@@ -6963,14 +7512,26 @@ class Requests:
     @overload
     async def request(
         self, method: Literal['turn/queue/remove'], params: TurnQueueRemoveParams, *, timeout: float | None = ...
-    ) -> TurnQueueRemoveResult:
+    ) -> TurnQueueResult:
         """Takes an input out of the queue."""
+
+    @overload
+    async def request(
+        self, method: Literal['turn/queue/reorder'], params: TurnQueueReorderParams, *, timeout: float | None = ...
+    ) -> TurnQueueResult:
+        """Sets the order of the queue."""
+
+    @overload
+    async def request(
+        self, method: Literal['turn/queue/update'], params: TurnQueueUpdateParams, *, timeout: float | None = ...
+    ) -> TurnQueueResult:
+        """Gives an input of the queue to the running Turn, or takes it back."""
 
     @overload
     async def request(
         self, method: Literal['turn/steer'], params: TurnSteerParams, *, timeout: float | None = ...
     ) -> TurnSteerResult:
-        """Makes a queued input guidance for the running Turn."""
+        """Gives a queued or a new input to the running Turn as guidance."""
 
     @overload
     async def request(
@@ -6980,7 +7541,19 @@ class Requests:
 
     @overload
     async def request(
-        self, method: Literal['subagent/close'], params: SubagentTargetParams, *, timeout: float | None = ...
+        self, method: Literal['subagent/sendMessage'], params: SubagentMessageParams, *, timeout: float | None = ...
+    ) -> SubagentTargetResult:
+        """Gives a subagent a message, which its next model call gets."""
+
+    @overload
+    async def request(
+        self, method: Literal['subagent/followupTask'], params: SubagentFollowupParams, *, timeout: float | None = ...
+    ) -> SubagentTargetResult:
+        """Gives a subagent another task."""
+
+    @overload
+    async def request(
+        self, method: Literal['subagent/close'], params: SubagentCloseParams, *, timeout: float | None = ...
     ) -> SubagentTargetResult:
         """Closes a subagent; what it does is stopped."""
 
@@ -6992,15 +7565,15 @@ class Requests:
 
     @overload
     async def request(
-        self, method: Literal['thread/search'], params: ThreadSearchParams, *, timeout: float | None = ...
-    ) -> ThreadSearchResult:
-        """Extension: finds text in the history of all Threads."""
+        self, method: Literal['thread/search'], params: ThreadSearchParams | None = None, *, timeout: float | None = ...
+    ) -> ThreadSearchAnswer:
+        """Finds Threads by what was said in them. Extension: with `query`, places in their history."""
 
     @overload
     async def request(
         self, method: Literal['thread/fork'], params: ThreadForkParams, *, timeout: float | None = ...
     ) -> ThreadResult:
-        """Extension: starts a Thread with a copy of another's conversation."""
+        """Starts a Thread with a copy of another's conversation."""
 
     @overload
     async def request(
@@ -7086,13 +7659,13 @@ class Requests:
     async def request(
         self, method: Literal['mcp/upsert'], params: McpUpsertParams, *, timeout: float | None = ...
     ) -> McpServerResult:
-        """Adds an MCP server to the workspace's configuration, or replaces it there. It starts in the background."""
+        """Adds an MCP server to a configuration file, or replaces it there. It starts in the background."""
 
     @overload
     async def request(
         self, method: Literal['mcp/remove'], params: McpRemoveParams, *, timeout: float | None = ...
     ) -> McpRemoveResult:
-        """Removes an MCP server from the workspace's configuration."""
+        """Removes an MCP server from a configuration file."""
 
     @overload
     async def request(
@@ -7255,6 +7828,30 @@ class Requests:
         self, method: Literal['workspace/config/update'], params: WorkspaceConfigUpdateParams | None = None, *, timeout: float | None = ...
     ) -> WorkspaceConfigResult:
         """Sets or removes settings of the workspace, and returns what the files say then."""
+
+    @overload
+    async def request(
+        self, method: Literal['config/schema'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> WorkspaceConfigSchemaResult:
+        """The same as `workspace/config/schema`."""
+
+    @overload
+    async def request(
+        self, method: Literal['config/read'], params: ConfigReadParams | None = None, *, timeout: float | None = ...
+    ) -> ConfigReadResult:
+        """Returns the settings of the files that count, and the file of each."""
+
+    @overload
+    async def request(
+        self, method: Literal['config/value/write'], params: ConfigValueWriteParams, *, timeout: float | None = ...
+    ) -> ConfigWriteResult:
+        """Sets or removes a member of a configuration file."""
+
+    @overload
+    async def request(
+        self, method: Literal['config/batchWrite'], params: ConfigBatchWriteParams, *, timeout: float | None = ...
+    ) -> ConfigWriteResult:
+        """Sets or removes members of a configuration file, together or not at all."""
 
     @overload
     async def request(
@@ -7488,6 +8085,12 @@ class Requests:
 
     @overload
     async def request(
+        self, method: Literal['externalChannel/logs'], params: ExternalChannelLogsParams, *, timeout: float | None = ...
+    ) -> ExternalChannelLogsResult:
+        """Returns the newest lines that an adapter of the server has written."""
+
+    @overload
+    async def request(
         self, method: Literal['channel/status'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
     ) -> ChannelStatusResult:
         """Says which external channels have an adapter."""
@@ -7590,6 +8193,24 @@ class Requests:
 
     @overload
     async def request(
+        self, method: Literal['plugin/skill/read'], params: PluginSkillReadParams, *, timeout: float | None = ...
+    ) -> PluginSkillReadResult:
+        """Reads a skill of a plugin, even of one that is not in use."""
+
+    @overload
+    async def request(
+        self, method: Literal['plugin/installLocal'], params: PluginInstallLocalParams, *, timeout: float | None = ...
+    ) -> PluginWriteResult:
+        """Installs a new plugin of a folder, for the workspace or for the user, and enables it."""
+
+    @overload
+    async def request(
+        self, method: Literal['plugin/setTrusted'], params: PluginSetTrustedParams, *, timeout: float | None = ...
+    ) -> PluginWriteResult:
+        """Trusts the present content of a plugin of the workspace, or takes that back."""
+
+    @overload
+    async def request(
         self, method: Literal['plugin/view'], params: PluginParams, *, timeout: float | None = ...
     ) -> PluginResult:
         """Reads one plugin, with what it brings."""
@@ -7597,19 +8218,19 @@ class Requests:
     @overload
     async def request(
         self, method: Literal['plugin/install'], params: PluginInstallParams | None = None, *, timeout: float | None = ...
-    ) -> PluginResult:
+    ) -> PluginWriteResult:
         """Installs a plugin of the catalogue, or of a folder, in the workspace, and enables it."""
 
     @overload
     async def request(
         self, method: Literal['plugin/remove'], params: PluginParams, *, timeout: float | None = ...
-    ) -> PluginResult:
+    ) -> PluginWriteResult:
         """Removes an installed plugin with its files. Folders that were not installed stay."""
 
     @overload
     async def request(
         self, method: Literal['plugin/setEnabled'], params: PluginSetEnabledParams, *, timeout: float | None = ...
-    ) -> PluginResult:
+    ) -> PluginWriteResult:
         """Enables or disables an installed plugin in this workspace."""
 
     @overload

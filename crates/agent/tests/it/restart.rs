@@ -209,7 +209,9 @@ async fn the_diff_goes_on_over_a_restart() {
 
     let model = Scripted::new([edit("2", "2", "3"), Script::Hang(vec![])]);
     let second = bench.reopen(&workspace, model, built_in()).await;
-    let expected = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+3\n";
+    let expected = "diff --git a/a b/a\n\
+                    index d00491fd7e5bb6fa28c517a0bb32b8b506539d4d..00750edc07d6415dcc07ae0351e9397b0222b7ba\n\
+                    --- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+3\n";
     second
         .until(|now| now.state.live.as_ref().unwrap().diff.as_ref().unwrap().diff == expected)
         .await;

@@ -240,7 +240,9 @@ async fn the_diff_is_cumulative_and_follows_each_change() {
             _ => None,
         })
         .collect();
-    let added = "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n";
+    let added = "diff --git a/a b/a\nnew file mode 100644\n\
+                 index 0000000000000000000000000000000000000000..587be6b4c3f93f93c489c0111bba5596147a26cb\n\
+                 --- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n";
     assert_eq!(diffs.first().unwrap().diff, added);
     assert!(diffs.iter().any(|diff| diff.files.len() == 2));
     assert_eq!(diffs.last().unwrap().diff, added);

@@ -1,7 +1,7 @@
 //! Handlers of the requests about channels.
 
 use bobbin_agent_api::channel::{ChannelDelivery as _, ChatAddress, DeliveryErrorCode};
-use bobbin_native::client::{Client, refuse};
+use bobbin_native::client::{Client, refuse, refuse_params};
 use bobbin_native::groups::handshake::types::EmptyParams;
 use bobbin_native::groups::thread::params::ChannelCategory;
 use bobbin_native::wire::RpcError;
@@ -10,12 +10,19 @@ use bobbin_peer::Responder;
 use super::Feature;
 use super::wire::{
     self, ChannelDiagnostic, ChannelSendParams, ChannelSendResult, ChannelStatusResult,
-    ExternalChannelListResult, ExternalChannelNameParams, ExternalChannelRemoveParams,
-    ExternalChannelRemoveResult, ExternalChannelResult, ExternalChannelUpsertParams,
+    ExternalChannelListResult, ExternalChannelLogsParams, ExternalChannelLogsResult,
+    ExternalChannelNameParams, ExternalChannelRemoveParams, ExternalChannelRemoveResult,
+    ExternalChannelResult, ExternalChannelUpsertParams,
 };
 use crate::configured::ChangeError;
-use crate::host::key;
+use crate::host::{ChannelRuntimeState, key};
+use crate::logs::MAX_LINES;
 use crate::media::error;
+
+/// Default number of lines in an answer.
+const LINES: usize = 200;
+/// The code of a channel whose adapter cannot be started.
+const START_FAILED: &str = "externalChannelStartFailed";
 
 pub(super) fn list(_: &Client, channels: &Feature, _: EmptyParams, responder: Responder) {
     let channels = channels.in_effect().into_iter();
@@ -76,6 +83,25 @@ pub(super) async fn remove(
     channels.remove(name, reply).await;
 }
 
+pub(super) fn logs(
+    _: &Client,
+    channels: &Feature,
+    ExternalChannelLogsParams { name, tail }: ExternalChannelLogsParams,
+    responder: Responder,
+) {
+    let tail = tail.map_or(LINES, |tail| tail as usize);
+    if !(1..=MAX_LINES).contains(&tail) {
+        return refuse_params(responder, format!("'tail' must be 1 to {MAX_LINES}."));
+    }
+    match channels.host().logs(&name) {
+        Some(logs) => responder.ok(ExternalChannelLogsResult {
+            name,
+            lines: logs.newest(tail),
+        }),
+        None => refuse(responder, RpcError::channel_not_found(&name)),
+    }
+}
+
 pub(super) fn status(_: &Client, channels: &Feature, _: EmptyParams, responder: Responder) {
     let status = channels
         .host()
@@ -85,7 +111,9 @@ pub(super) fn status(_: &Client, channels: &Feature, _: EmptyParams, responder: 
             name: channel.name,
             category: ChannelCategory::External,
             enabled: channel.enabled,
-            running: channel.running,
+            running: channel.state == ChannelRuntimeState::Running,
+            runtime_state: channel.state,
+            failure_code: (channel.state == ChannelRuntimeState::Failed).then(|| START_FAILED.to_owned()),
             problem: channel.problem,
             diagnostics: channel
                 .diagnostics

@@ -15,8 +15,9 @@ use crate::adapter;
 use crate::configured::Channels;
 use wire::{
     ChannelSendParams, ChannelSendResult, ChannelStatusResult, ChannelToolCallParams, ExtChannelSendParams,
-    ExtChannelSendResult, ExternalChannelListResult, ExternalChannelNameParams, ExternalChannelRemoveParams,
-    ExternalChannelRemoveResult, ExternalChannelResult, ExternalChannelUpsertParams,
+    ExtChannelSendResult, ExternalChannelListResult, ExternalChannelLogsParams, ExternalChannelLogsResult,
+    ExternalChannelNameParams, ExternalChannelRemoveParams, ExternalChannelRemoveResult,
+    ExternalChannelResult, ExternalChannelUpsertParams,
 };
 
 /// Asks an adapter to send a message.
@@ -55,6 +56,10 @@ static GROUP: Group = Group {
             "Removes an external channel from the workspace's configuration and ends its adapter.", spec "05 §9",
             test "channels/configuration: a_channel_is_added_read_and_removed_and_counts_at_once",
             note "a channel of the user's own file cannot be removed: -32081";
+        request "externalChannel/logs" (ExternalChannelLogsParams => ExternalChannelLogsResult)
+            [ChannelNotFound] now_with(of Feature) handlers::logs, needs Own:
+            "Returns the newest lines that an adapter of the server has written.", spec "07 §8.10",
+            test "channels/processes: the_lines_of_an_adapter_are_read_without_its_secrets";
         request "channel/status" (EmptyParams => ChannelStatusResult)
             [] now_with(of Feature) handlers::status, needs Read:
             "Says which external channels have an adapter.", capability Some("channelStatus"), spec "05 §9",

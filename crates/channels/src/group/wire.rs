@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::host::ChannelRuntimeState;
 use bobbin_agent_api::channel::{
     AdapterProcess, ChannelConfig, ChannelTransport, ChatMedia, ChatMessage, Delivered, DeliveryError,
     MediaKind, MediaSource,
@@ -42,6 +43,8 @@ pub struct ExternalChannelConfig {
     pub transport: ExternalChannelTransport,
     /// The program of the adapter, unless it connects by itself.
     pub command: Option<String>,
+    /// The built-in module that is the adapter, in the place of `command`.
+    pub builtin_module: Option<String>,
     /// Its arguments.
     pub args: Option<Vec<String>>,
     /// Working directory; the workspace when absent.
@@ -67,6 +70,7 @@ impl ExternalChannelConfig {
     pub(crate) fn into_config(self) -> Result<ChannelConfig, String> {
         let process = AdapterProcess {
             command: self.command.unwrap_or_default(),
+            builtin_module: self.builtin_module.filter(|text| !text.is_empty()),
             args: self.args.unwrap_or_default(),
             working_directory: self.working_directory.filter(|text| !text.is_empty()),
             env: Secrets(self.env.unwrap_or_default()),
@@ -78,7 +82,8 @@ impl ExternalChannelConfig {
                 ChannelTransport::WebSocket
             }
             ExternalChannelTransport::Websocket => {
-                let why = "'command', 'args', 'workingDirectory' and 'env' do not belong to the transport 'websocket'.";
+                let why = "'command', 'builtinModule', 'args', 'workingDirectory' and 'env' do not belong to the transport \
+                           'websocket'.";
                 return Err(why.to_owned());
             }
         };
@@ -105,6 +110,7 @@ impl From<ChannelConfig> for ExternalChannelConfig {
             enabled: config.enabled,
             transport,
             command: Some(process.command).filter(|command| !command.is_empty()),
+            builtin_module: process.builtin_module,
             args: Some(process.args).filter(|args| !args.is_empty()),
             working_directory: process.working_directory,
             env: Some(process.env.0).filter(|env| !env.is_empty()),
@@ -162,6 +168,27 @@ pub struct ExternalChannelRemoveResult {
     pub removed: bool,
 }
 
+/// Params of `externalChannel/logs`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalChannelLogsParams {
+    /// The channel.
+    pub name: String,
+    /// Most lines, 1 to 1000. Default 200.
+    pub tail: Option<u32>,
+}
+
+/// Result of `externalChannel/logs`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalChannelLogsResult {
+    /// The channel.
+    pub name: String,
+    /// The newest lines that its adapter has written, the newest last. `***` replaces secrets.
+    pub lines: Vec<String>,
+}
+
 /// Result of `channel/status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelStatusResult {
@@ -182,6 +209,10 @@ pub struct ChannelStatus {
     pub enabled: bool,
     /// Whether its adapter is connected.
     pub running: bool,
+    /// Whether its adapter runs or starts.
+    pub runtime_state: ChannelRuntimeState,
+    /// `externalChannelStartFailed` where the server cannot start its adapter.
+    pub failure_code: Option<String>,
     /// Extension: why its adapter does not run, a sentence for the user.
     pub problem: Option<String>,
     /// Extension: the adapter's tools that are left out.

@@ -84,8 +84,10 @@ async fn channels_are_listed_with_those_that_are_there() {
     assert_eq!(
         status,
         json!({ "channels": [
-            { "name": "Owl", "category": "external", "enabled": true, "running": false },
-            { "name": "pigeon", "category": "external", "enabled": true, "running": true },
+            { "name": "Owl", "category": "external", "enabled": true, "running": false,
+              "runtimeState": "stopped" },
+            { "name": "pigeon", "category": "external", "enabled": true, "running": true,
+              "runtimeState": "running" },
         ] })
     );
     let list = client.call("channel/list", json!({})).await;

@@ -171,3 +171,81 @@ async fn a_removed_channel_ends_its_adapter_and_an_upsert_starts_one() {
     let status = client.call("channel/status", json!({})).await;
     assert_eq!(status, json!({ "channels": [] }));
 }
+
+#[tokio::test]
+async fn the_lines_of_an_adapter_are_read_without_its_secrets() {
+    let place = tempfile::tempdir().unwrap();
+    let adapter = adapter("pigeon", &place.path().join("pid"));
+    let mut config = script(
+        "pigeon",
+        &format!("echo \"the ring is $RING\" >&2\necho ready >&2\n{adapter}"),
+    );
+    if let ChannelTransport::Subprocess(process) = &mut config.transport {
+        process.env.0.insert("RING".to_owned(), "NO-1234".to_owned());
+    }
+    let server = Server::start(vec![config, script("owl", "echo no >&2; exit 3")]).await;
+    let mut client = server.client().await;
+    let status = server.status(&mut client, "pigeon", is_running).await;
+    assert_eq!(
+        (&status["runtimeState"], status.get("failureCode")),
+        (&json!("running"), None)
+    );
+    let read = client
+        .call("externalChannel/logs", json!({ "name": "pigeon" }))
+        .await;
+    assert_eq!(
+        read,
+        json!({ "name": "pigeon", "lines": ["the ring is ***", "ready"] })
+    );
+    let read = client
+        .call("externalChannel/logs", json!({ "name": "pigeon", "tail": 1 }))
+        .await;
+    assert_eq!(read["lines"], json!(["ready"]));
+    let failed = |status: &Value| status["runtimeState"] == "failed";
+    let status = server.status(&mut client, "owl", failed).await;
+    assert_eq!(status["failureCode"], "externalChannelStartFailed");
+    for (params, code) in [
+        (json!({ "name": "pigeon", "tail": 0 }), -32602),
+        (json!({ "name": "pigeon", "tail": 1001 }), -32602),
+        (json!({ "name": "crow" }), -32080),
+    ] {
+        assert_eq!(client.error("externalChannel/logs", params).await["code"], code);
+    }
+}
+
+#[tokio::test]
+async fn a_built_in_module_is_an_adapter() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("pid");
+    let server = Server::start(vec![]).await;
+    std::fs::create_dir(server.root.join("modules")).unwrap();
+    let module = format!(
+        "test \"$ELECTRON_RUN_AS_NODE\" = 1 || exit 1\n{}",
+        adapter("pigeon", &file)
+    );
+    std::fs::write(server.root.join("modules/channel-pigeon"), module).unwrap();
+    let mut client = server.client().await;
+    let channel = json!({
+        "name": "pigeon", "enabled": true, "transport": "subprocess", "builtinModule": "channel-pigeon",
+    });
+    let upserted = client
+        .call("externalChannel/upsert", json!({ "channel": channel }))
+        .await;
+    assert_eq!(upserted["channel"], channel);
+    server.status(&mut client, "pigeon", is_running).await;
+    for change in [
+        json!({ "command": "sh" }),
+        json!({ "builtinModule": "../channel-pigeon" }),
+        json!({ "transport": "websocket" }),
+    ] {
+        let mut wrong = channel.clone();
+        wrong
+            .as_object_mut()
+            .unwrap()
+            .extend(change.as_object().unwrap().clone());
+        let error = client
+            .error("externalChannel/upsert", json!({ "channel": wrong }))
+            .await;
+        assert_eq!(error["code"], -32081, "{change}");
+    }
+}

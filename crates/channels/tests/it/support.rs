@@ -10,7 +10,7 @@ use bobbin_agent_api::model::{Message, Model, ModelError, ModelReply, ModelReque
 use bobbin_agent_api::policy::NoRules;
 use bobbin_agent_api::{Features, Services};
 use bobbin_channels::settings::{self, DeclaredChannel};
-use bobbin_channels::{Channels, GROUPS, Host, Surroundings};
+use bobbin_channels::{Channels, GROUPS, Host, Modules, Surroundings};
 use bobbin_children::{Children, Environment};
 use bobbin_core::Threads;
 use bobbin_framing::{Limits, Transport};
@@ -108,6 +108,11 @@ impl Server {
             environment,
             temporary: state.path().to_owned(),
             policy: Arc::new(NoRules),
+            modules: Some(Modules {
+                folder: root.join("modules"),
+                node: "/bin/sh".to_owned(),
+                run_as_node: true,
+            }),
         };
         let host = Host::new(Children::new(None), place);
         let trust = TrustFile::of(&StateDirectory::at(state.path()), &root);

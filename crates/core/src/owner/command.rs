@@ -34,6 +34,18 @@ impl Owner {
         self.change(changed, reply).await
     }
 
+    /// Decides on an input for the running Turn.
+    fn decide_steer(&self, what: Guidance, expected: &str) -> Result<Vec<Event>, Refusal> {
+        let now = self.now();
+        match what {
+            Guidance::Queued { id, sender } => self.state.decide_steer(&id, expected, sender),
+            Guidance::New(request) => {
+                let id = self.threads.ids.queued_input(now);
+                self.state.decide_steer_input(id, expected, *request, now)
+            }
+        }
+    }
+
     pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {
         if command.is_for_a_running_server() && self.threads.stopping.is_cancelled() {
             self.once = None;
@@ -86,6 +98,11 @@ impl Owner {
                 self.enqueue(self.state.decide_enqueue_next(id, request, now), reply)
                     .await
             }
+            Command::LeaveMessage { request, reply } => {
+                let id = self.threads.ids.queued_input(now);
+                self.enqueue(self.state.decide_message(id, request, now), reply)
+                    .await
+            }
             Command::ChangeQueue { change, reply } => match self.state.decide_change_queue(&change) {
                 Ok(events) => self.change_queue(events, reply).await,
                 Err(refusal) => self.refuse(refusal, reply).await,
@@ -94,16 +111,7 @@ impl Owner {
                 what,
                 expected,
                 reply,
-            } => {
-                let decided = match what {
-                    Guidance::Queued { id, sender } => self.state.decide_steer(&id, &expected, sender),
-                    Guidance::New(request) => {
-                        let id = self.threads.ids.queued_input(now);
-                        self.state.decide_steer_input(id, &expected, *request, now)
-                    }
-                };
-                self.steer(decided, reply).await
-            }
+            } => self.steer(self.decide_steer(what, &expected), reply).await,
             Command::Guide {
                 request,
                 turn,

@@ -99,6 +99,10 @@ impl Owner {
         Ok(Found::Events(seq, events))
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm for each command that has an answer"
+    )]
     async fn answer_again(&mut self, command: Command, found: Found) -> Result<(), CoreError> {
         let answer: record::Answering = match (command, found) {
             (
@@ -110,7 +114,10 @@ impl Owner {
                 };
                 Box::new(move |done| reply(done.map(|()| StartedTurn { turn, seq })))
             }
-            (Command::Enqueue { reply, .. }, Found::Events(seq, events)) => {
+            (
+                Command::Enqueue { reply, .. } | Command::LeaveMessage { reply, .. },
+                Found::Events(seq, events),
+            ) => {
                 let Some((queue, entry)) = events.first().and_then(queue_of).and_then(|queue| {
                     let entry = queue.last().cloned()?;
                     Some((queue, entry))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_model::{Event, Spent, ThreadId, Turn, TurnDiff, TurnId};
-use bobbin_store::{ListFilter, SearchFilter, SearchPage, ThreadSummary};
+use bobbin_store::{FoundThread, ListFilter, SearchFilter, SearchPage, ThreadSearch, ThreadSummary};
 
 use super::Threads;
 use crate::answer::Snapshot;
@@ -30,6 +30,14 @@ impl Threads {
     /// [`CoreError::Store`].
     pub async fn search(&self, filter: SearchFilter) -> Result<SearchPage, CoreError> {
         Ok(self.store.search(filter).await?)
+    }
+
+    /// Finds Threads by what was said in them.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn search_threads(&self, search: ThreadSearch) -> Result<Vec<FoundThread>, CoreError> {
+        Ok(self.store.search_threads(search).await?)
     }
 
     /// Reads a Thread's present state.

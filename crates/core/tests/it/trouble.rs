@@ -12,8 +12,8 @@ use bobbin_model::{
     TurnStatus,
 };
 use bobbin_store::{
-    Closed, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store, StoreStats,
-    StoredEvent, ThreadSummary, Write,
+    Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store,
+    StoreStats, StoredEvent, ThreadSearch, ThreadSummary, Write,
 };
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
@@ -54,6 +54,9 @@ impl Store for Moody {
     }
     fn search(&self, filter: SearchFilter) -> Answer<'_, SearchPage> {
         self.inner.search(filter)
+    }
+    fn search_threads(&self, search: ThreadSearch) -> Answer<'_, Vec<FoundThread>> {
+        self.inner.search_threads(search)
     }
     fn turns_before(&self, id: &ThreadId, before: TurnId, limit: u32) -> Answer<'_, Vec<Turn>> {
         self.inner.turns_before(id, before, limit)

@@ -159,7 +159,7 @@ pub(super) fn remove(client: &Client, request: &CallContext, responder: Responde
     client.tasks.spawn(async move {
         let (tell, removed) = oneshot::channel();
         servers
-            .remove(name.clone(), Box::new(|result| drop(tell.send(result))))
+            .remove(name.clone(), None, Box::new(|result| drop(tell.send(result))))
             .await;
         match removed.await.unwrap_or_else(|_| Err(ended())) {
             Ok(()) => {
@@ -301,7 +301,7 @@ async fn upsert(
 ) -> Result<ConfiguredServer, ToolServerError> {
     let (tell, stored) = oneshot::channel();
     servers
-        .upsert(config, Box::new(|result| drop(tell.send(result))))
+        .upsert(config, None, Box::new(|result| drop(tell.send(result))))
         .await;
     stored.await.unwrap_or_else(|_| Err(ended()))
 }

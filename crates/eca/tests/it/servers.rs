@@ -7,6 +7,7 @@ use bobbin_agent_api::tool_server::{
     ConfiguredServer, PromptArgument, ServerAccess, ServerPrompt, ServerReply, ServerResource,
     ToolServerConfig, ToolServerError, ToolServerNews, ToolServers,
 };
+use bobbin_agent_api::workspace_config::ConfigOwner;
 use bobbin_core::Threads;
 use bobbin_model::{Json, OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
 use futures_util::FutureExt;
@@ -35,12 +36,17 @@ impl ToolServers for Pantry {
         Err(ToolServerError::NotFound(name.to_owned()))
     }
 
-    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()> {
+    fn upsert(
+        &self,
+        config: ToolServerConfig,
+        _: Option<ConfigOwner>,
+        reply: ServerReply<ConfiguredServer>,
+    ) -> BoxFuture<'_, ()> {
         reply(Err(ToolServerError::ReadOnly(config.name)));
         ready(()).boxed()
     }
 
-    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
+    fn remove(&self, name: String, _: Option<ConfigOwner>, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
         reply(Err(ToolServerError::NotFound(name)));
         ready(()).boxed()
     }
@@ -219,7 +225,12 @@ impl ToolServers for Kettle {
         Ok(())
     }
 
-    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()> {
+    fn upsert(
+        &self,
+        config: ToolServerConfig,
+        _: Option<ConfigOwner>,
+        reply: ServerReply<ConfiguredServer>,
+    ) -> BoxFuture<'_, ()> {
         let mut all = self.configured.lock().unwrap();
         all.retain(|found| found.config.name != config.name);
         let read_only = config.name == "fixed";
@@ -237,7 +248,7 @@ impl ToolServers for Kettle {
         ready(()).boxed()
     }
 
-    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
+    fn remove(&self, name: String, _: Option<ConfigOwner>, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
         let mut all = self.configured.lock().unwrap();
         let before = all.len();
         all.retain(|found| found.config.name != name);

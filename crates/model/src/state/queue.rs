@@ -36,7 +36,8 @@ pub enum QueueChange {
 impl ThreadState {
     /// Decides on the Turn of the queue's head, if the Thread is ready for it.
     pub fn decide_start_queued(&self, now: UnixMillis) -> Option<Vec<Event>> {
-        self.start_queued(0, now)
+        let first = self.queue.iter().position(|entry| !entry.is_message)?;
+        self.start_queued(first, now)
     }
 
     /// Decides on the Turn of the first entry that does not wait for a good end, if the Thread is ready for it.
@@ -50,11 +51,11 @@ impl ThreadState {
             return None;
         }
         let mut queue = self.queue.clone();
-        let head = (at < queue.len()).then(|| queue.remove(at))?;
+        let head = queue.remove(at);
         let origin = || self.header.origin_channel.clone();
         let request = StartTurn {
             client_message_id: head.client_message_id,
-            trigger: None,
+            trigger: head.trigger,
             input: head.native,
             sender: head.sender,
             channel: Some(head.channel.unwrap_or_else(origin)),
@@ -101,6 +102,28 @@ impl ThreadState {
         Ok(events)
     }
 
+    /// Decides on an input that starts no Turn: the next model call gets it, of the running Turn or of a later one.
+    ///
+    /// # Errors
+    /// As [`ThreadState::decide_enqueue`].
+    pub fn decide_message(
+        &self,
+        id: QueuedInputId,
+        request: StartTurn,
+        now: UnixMillis,
+    ) -> Result<Vec<Event>, Refusal> {
+        let mut events = self.decide_enqueue(id, request, now)?;
+        for event in &mut events {
+            if let Event::QueueChanged { queue } = event
+                && let Some(entry) = queue.last_mut()
+            {
+                entry.status = QueueStatus::GuidancePending;
+                entry.is_message = true;
+            }
+        }
+        Ok(events)
+    }
+
     fn enqueued(
         &self,
         id: QueuedInputId,
@@ -130,6 +153,8 @@ impl ThreadState {
             features: request.features,
             status: QueueStatus::Queued,
             lapses: false,
+            is_message: false,
+            trigger: request.trigger,
             follows_any_end: false,
             created_at: now,
             ready_after: self.live.as_ref().map(|live| live.turn.id),
@@ -216,6 +241,7 @@ impl ThreadState {
                     turn.ok_or_else(|| Refusal::NotNow(format!("The input is not bound to '{expected}'.")))?;
                     entry.status = QueueStatus::Queued;
                     entry.lapses = false;
+                    entry.is_message = false;
                 }
             }
         }
@@ -316,7 +342,7 @@ impl ThreadState {
                 delivery: DeliveryMode::Guidance,
                 client_message_id: entry.client_message_id,
                 sender: entry.sender,
-                trigger: None,
+                trigger: entry.trigger,
                 channel_name: entry.channel,
                 channel_context: self.header.channel_context.clone(),
             });
@@ -331,11 +357,11 @@ impl ThreadState {
     /// Returns the queue with guidance that came too late for the open Turn turned into ordinary entries; `None` if
     /// there is no such guidance.
     pub(super) fn queue_without_guidance(&self) -> Option<Vec<QueuedInput>> {
-        let late = |entry: &QueuedInput| entry.status == QueueStatus::GuidancePending;
+        let late = |entry: &QueuedInput| entry.status == QueueStatus::GuidancePending && !entry.is_message;
         self.queue.iter().any(late).then(|| {
             let mut queue = self.queue.clone();
             queue.retain(|entry| !entry.lapses);
-            for entry in &mut queue {
+            for entry in queue.iter_mut().filter(|entry| !entry.is_message) {
                 entry.status = QueueStatus::Queued;
             }
             queue

@@ -107,6 +107,8 @@ pub(super) mod tests {
             features: TurnFeatures::default(),
             status: QueueStatus::Queued,
             lapses: false,
+            is_message: false,
+            trigger: None,
             follows_any_end: false,
             created_at: NOW,
             ready_after: None,

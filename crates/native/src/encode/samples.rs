@@ -100,6 +100,8 @@ pub(super) fn queue() -> Vec<QueuedInput> {
         features: bobbin_model::TurnFeatures::default(),
         status: QueueStatus::Queued,
         lapses: false,
+        is_message: false,
+        trigger: None,
         follows_any_end: false,
         created_at: AT,
         ready_after: Some(TURN),

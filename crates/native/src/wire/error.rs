@@ -220,6 +220,9 @@ pub struct ErrorData {
     pub reason: Option<String>,
     /// Extension, with the reason `filesChanged`: the files that have been changed since the Turn.
     pub files: Option<Vec<String>>,
+    /// Of a change of configuration files: `configLayerReadonly`, `configVersionConflict`, `configValidationError` or
+    /// `configSchemaUnknownKey`.
+    pub config_write_error_code: Option<String>,
     /// Extension, on `-32001`: milliseconds after which a retry is worth it.
     pub retry_after_ms: Option<u64>,
 }
@@ -277,6 +280,13 @@ impl RpcError {
     pub fn files_changed(detail: impl Into<String>, files: Vec<String>) -> Self {
         let mut error = Self::internal_error(detail).with_reason("filesChanged");
         error.data.get_or_insert_default().files = Some(files);
+        error
+    }
+
+    /// A configuration file was not changed.
+    pub fn config_write(detail: impl Into<String>, code: &str) -> Self {
+        let mut error = Self::invalid_request(detail);
+        error.data.get_or_insert_default().config_write_error_code = Some(code.to_owned());
         error
     }
 

@@ -131,3 +131,82 @@ async fn a_search_takes_a_bounded_number_of_other_channels() {
     let fewer = request(&json!({ "crossChannelOrigins": origins[1..] }));
     client.call("thread/search", fewer).await;
 }
+
+#[tokio::test]
+async fn threads_are_found_by_what_was_said_in_them() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let mut threads = Vec::new();
+    for (user, texts) in [
+        ("ada", &["say Milk, but less  sugar.", "say No SUGAR at all."][..]),
+        ("bob", &["say a spoon of Sugar"]),
+        ("ada", &["say 砂糖"]),
+    ] {
+        let identity = json!({ "channelName": user, "userId": user });
+        let started = client.call("thread/start", json!({ "identity": identity })).await;
+        let thread = started["thread"]["id"].as_str().unwrap().to_owned();
+        for text in texts {
+            client.start_turn(&thread, text).await;
+            client.wait_for("turn/completed").await;
+        }
+        server.clock().advance(1000);
+        threads.push(thread);
+    }
+    let [first, second, third] = &threads[..] else {
+        panic!("three Threads")
+    };
+    search(&mut client, &json!({})).await;
+    let find = async |client: &mut Client, more: Value| {
+        let mut params = json!({ "searchTerm": " SUGAR " });
+        params
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let found = client.call("thread/search", params).await;
+        let ids = found["data"].as_array().unwrap().iter();
+        let ids: Vec<_> = ids
+            .map(|entry| entry["thread"]["id"].as_str().unwrap().to_owned())
+            .collect();
+        (ids, found)
+    };
+    let (ids, found) = find(&mut client, json!({})).await;
+    assert_eq!(ids, [second.as_str(), first]);
+    assert_eq!(found["data"][1]["snippet"], "say Milk, but less sugar.");
+    assert_eq!(found["data"][1]["thread"]["status"], "active");
+    assert_eq!(found.get("nextCursor"), None);
+    let (ids, page) = find(&mut client, json!({ "limit": 1, "sortDirection": "ascending" })).await;
+    assert_eq!(ids, [first.as_str()]);
+    let next = json!({ "limit": 1, "sortDirection": "ascending", "cursor": page["nextCursor"] });
+    let (ids, page) = find(&mut client, next).await;
+    assert_eq!((ids, page.get("nextCursor")), (vec![second.clone()], None));
+    client.start_turn(first, "say tea").await;
+    client.wait_for("turn/completed").await;
+    let (ids, _) = find(&mut client, json!({ "sortKey": "lastActiveAt" })).await;
+    assert_eq!(ids, [first.as_str(), second]);
+    // The index has no texts of two characters.
+    let (ids, _) = find(&mut client, json!({ "searchTerm": "砂糖" })).await;
+    assert_eq!(ids, [third.as_str()]);
+    client.call("thread/archive", json!({ "threadId": second })).await;
+    let (ids, _) = find(&mut client, json!({ "archived": true })).await;
+    assert_eq!(ids, [second.as_str()]);
+    let (ids, _) = find(&mut client, json!({})).await;
+    assert_eq!(ids, [first.as_str()]);
+    for more in [
+        json!({ "searchTerm": "  " }),
+        json!({ "limit": 0 }),
+        json!({ "limit": 101 }),
+        json!({ "cursor": "c1" }),
+        json!({ "query": "sugar" }),
+    ] {
+        let mut params = json!({ "searchTerm": "sugar" });
+        params
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        assert_eq!(
+            client.error("thread/search", params).await["code"],
+            -32602,
+            "{more}"
+        );
+    }
+}

@@ -261,3 +261,104 @@ async fn a_refused_deletion_stops_and_deletes_nothing() {
     client.call("turn/interrupt", stop).await;
     client.wait_for("turn/cancelled").await;
 }
+
+#[tokio::test]
+async fn a_subagent_is_given_messages_and_tasks_by_its_path() {
+    let server = Server::start().await;
+    let mut client = server.client_with(json!({ "appBindingVersion": 1 })).await;
+    let (parent, child, _) = with_subagent(&mut client, "say I looked").await;
+    client
+        .call("thread/subscribe", json!({ "threadId": child }))
+        .await;
+    let all = json!({ "parentThreadId": parent, "includeClosed": true });
+    let edge = client.call("subagent/children/list", all).await["data"][0]["edge"].clone();
+    assert_eq!(
+        (
+            &edge["agentPath"],
+            &edge["taskName"],
+            &edge["supportsSendMessage"]
+        ),
+        (&json!("/root/scout"), &json!("scout"), &json!(true))
+    );
+    let give = |target: &str, message: &str| json!({ "parentThreadId": parent, "target": target, "message": message });
+    // A message starts nothing.
+    let sent = client
+        .call("subagent/sendMessage", give("scout", "say and the jar"))
+        .await;
+    assert_eq!(
+        (&sent["status"], &sent["agentPath"], &sent["childThreadId"]),
+        (&json!("sent"), &json!("/root/scout"), &json!(child))
+    );
+    let news = client.wait_for("thread/queue/updated").await;
+    assert_eq!(news["params"]["queuedInputs"][0]["status"], "guidancePending");
+    let read = client.call("thread/read", json!({ "threadId": child })).await;
+    assert_eq!(read["thread"]["runtime"]["running"], false);
+    // The next Turn gets it.
+    let given = client
+        .call("subagent/followupTask", give("/root/scout", "wait\nlisten"))
+        .await;
+    assert_eq!(
+        (&given["status"], &given["taskName"]),
+        (&json!("running"), &json!("scout"))
+    );
+    let started = client.wait_for("turn/started").await;
+    let said = client
+        .find("the task", |message| {
+            message["method"] == "item/completed" && message["params"]["item"]["type"] == "userMessage"
+        })
+        .await;
+    assert_eq!(
+        said["params"]["item"]["payload"]["triggerKind"],
+        "subagentFollowupTask"
+    );
+    let mut later = give(&child, "say later");
+    assert_eq!(
+        client.call("subagent/followupTask", later.clone()).await["status"],
+        "queued"
+    );
+    later["deliveryMode"] = json!("steer");
+    later["message"] = json!("say now");
+    let steered = client.call("subagent/followupTask", later).await;
+    assert_eq!(steered["status"], "guidancePending");
+    server.engine.release();
+    let seen = client.until("turn/completed").await;
+    let turn = &started["params"]["turn"]["id"];
+    let guided: Vec<_> = seen
+        .iter()
+        .filter(|message| message["method"] == "item/completed")
+        .map(|message| &message["params"])
+        .filter(|params| params["item"]["payload"]["deliveryMode"] == "guidance")
+        .map(|params| (&params["turnId"], &params["item"]["payload"]["text"]))
+        .collect();
+    assert_eq!(
+        guided,
+        [(turn, &json!("say and the jar")), (turn, &json!("say now"))]
+    );
+    client.wait_for("turn/completed").await;
+    for (method, target, message, code) in [
+        ("subagent/sendMessage", "/root", "x", -32602),
+        ("subagent/sendMessage", " ", "x", -32602),
+        ("subagent/sendMessage", "scout", " ", -32602),
+        ("subagent/followupTask", "/root/nobody", "x", -32010),
+        ("subagent/followupTask", "/elsewhere/scout", "x", -32010),
+    ] {
+        let error = client.error(method, give(target, message)).await;
+        assert_eq!(error["code"], code, "{method} {target}");
+    }
+    let close = json!({ "parentThreadId": parent, "target": "scout" });
+    let closed = client.call("subagent/close", close.clone()).await;
+    assert_eq!(
+        (
+            &closed["status"],
+            &closed["supportsSendMessage"],
+            &closed["agentPath"]
+        ),
+        (&json!("closed"), &json!(false), &json!("/root/scout"))
+    );
+    client.wait_for("subagent/graph/changed").await;
+    let error = client.error("subagent/sendMessage", give("scout", "x")).await;
+    assert_eq!(error["code"], -32602, "it is closed");
+    let mut both = close;
+    both["childThreadId"] = json!(child);
+    assert_eq!(client.error("subagent/close", both).await["code"], -32602);
+}

@@ -1,6 +1,10 @@
 //! Clients of today beside those of May and clients that declare nothing (07).
 
+use bobbin_core::engine::{Ask, Engine, EngineFailure, TurnContext};
+use bobbin_model::{ApprovalKind, Scope};
 use bobbin_testkit::Client;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::support::Server;
@@ -507,4 +511,52 @@ async fn a_fork_ends_where_it_is_asked_to_and_names_its_origin() {
         (&json!("Second pot"), &json!("plan"))
     );
     server.engine.release();
+}
+
+/// Asks about two commands at the same time.
+struct AsksBoth;
+
+impl Engine for AsksBoth {
+    fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        async move {
+            let ask = |call: &str, command: &str| {
+                turn.ask(Ask {
+                    call_id: call.to_owned(),
+                    scope: Scope::new(ApprovalKind::Shell, command, "/srv/tea"),
+                    reason: "The agent wants to run a command.".to_owned(),
+                })
+            };
+            let (one, other) = tokio::join!(ask("call_1", "kettle --on"), ask("call_2", "kettle --off"));
+            one?;
+            other?;
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
+async fn open_approvals_are_asked_again_one_after_the_other() {
+    const REQUEST: &str = "item/approval/request";
+    let server = Server::over(AsksBoth).await;
+    let mut starter = server.client_with(desktop()).await;
+    let id = starter.start_thread().await;
+    starter.start_turn(&id, "go").await;
+    let asked = starter.wait_for(REQUEST).await;
+    starter.wait_for(REQUEST).await;
+    // An error answers nothing.
+    let error = json!({ "code": -32601, "message": "Method not found" });
+    let error = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
+    starter.send_text(error.to_string()).await;
+    let mut second = server.client_with(desktop()).await;
+    second.call("thread/resume", json!({ "threadId": id })).await;
+    for command in ["kettle --on", "kettle --off"] {
+        let again = second.wait_for(REQUEST).await;
+        assert_eq!(again["params"]["operation"], command);
+        let seen = rest(&mut second).await;
+        assert!(!methods(&seen).contains(&REQUEST), "the next one waits");
+        second.reply(&again, json!({ "decision": "accept" })).await;
+        second.wait_for("item/approval/resolved").await;
+    }
+    starter.wait_for("turn/completed").await;
 }

@@ -10,32 +10,54 @@ use bobbin_peer::Responder;
 use serde::Serialize;
 
 use super::wire::{
-    PluginHook, PluginInfo, PluginInstallParams, PluginListParams, PluginListResult, PluginMcpServer,
-    PluginParams, PluginResult, PluginSetEnabledParams, PluginShadow, PluginSkill, PluginSource,
-    PluginTransport,
+    DiagnosticSeverity, PluginDiagnostic, PluginHook, PluginInfo, PluginInstallLocalParams,
+    PluginInstallParams, PluginListParams, PluginListResult, PluginMcpServer, PluginOutcome, PluginParams,
+    PluginResult, PluginScope, PluginSetEnabledParams, PluginSetTrustedParams, PluginShadow, PluginSkill,
+    PluginSkillReadParams, PluginSkillReadResult, PluginSource, PluginTransport, PluginWriteResult,
 };
-use super::{Feature, PLUGIN_INSTALL, PLUGIN_REMOVE, PLUGIN_SET_ENABLED};
+use super::{
+    Feature, PLUGIN_INSTALL, PLUGIN_INSTALL_LOCAL, PLUGIN_REMOVE, PLUGIN_SET_ENABLED, PLUGIN_SET_TRUSTED,
+};
 use crate::Plugins;
 use crate::discovery::Plugin;
-use crate::plugins::Changed;
+use crate::plugins::{Changed, Snapshot};
 use crate::settings::canonical;
 
 /// Another one has taken its place, or it was removed by hand at this very moment.
 const GONE: &str = "The plugin is not there any more.";
+/// The code of a plugin that needs no trust.
+const NOTHING_TO_TRUST: &str = "PluginRuntimeNotDeclared";
+
+/// The result of a change, with the plugin.
+struct Done {
+    outcome: PluginOutcome,
+    plugin: PluginInfo,
+    diagnostics: Vec<PluginDiagnostic>,
+    servers_too: bool,
+    snapshot: Snapshot,
+}
 
 /// Makes a change, answers with the plugin, and notifies all clients.
 async fn change(
     plugins: &Feature,
     responder: Responder,
     source: &'static str,
-    change: impl FnOnce(&Plugins) -> Result<(PluginInfo, bool), String> + Send + 'static,
+    change: impl FnOnce(&Plugins) -> Result<Done, String> + Send + 'static,
 ) {
     let own = plugins.clone();
     let changed = tokio::task::spawn_blocking(move || change(&own)).await;
     match changed {
-        Ok(Ok((plugin, servers_too))) => {
-            responder.ok(PluginResult { plugin });
-            plugins.notify(source, servers_too);
+        Ok(Ok(done)) => {
+            responder.ok(PluginWriteResult {
+                outcome: done.outcome,
+                plugin: done.plugin,
+                affected_plugins: Vec::new(),
+                diagnostics: done.diagnostics,
+                snapshot_revision: done.snapshot.revision,
+            });
+            if done.outcome != PluginOutcome::NotApplied {
+                plugins.notify(source, done.servers_too, done.snapshot);
+            }
         }
         Ok(Err(detail)) => refuse(responder, RpcError::invalid_params(detail)),
         Err(error) => broken(&error, responder),
@@ -65,7 +87,7 @@ async fn answer<R: Serialize + Send + 'static>(
 
 pub(super) fn list(client: &Client, plugins: &Feature, asked: PluginListParams, responder: Responder) {
     let list = move |plugins: &Plugins| {
-        let found = plugins.look();
+        let (found, snapshot_revision) = plugins.look();
         let all = found.plugins.iter().chain(&found.catalogue);
         let listed = all.filter(|plugin| {
             let is_wanted = asked.include_disabled.unwrap_or(true) || plugin.enabled();
@@ -76,6 +98,9 @@ pub(super) fn list(client: &Client, plugins: &Feature, asked: PluginListParams, 
         Ok(PluginListResult {
             diagnostics: found.diagnostics.iter().cloned().chain(of_plugins).collect(),
             plugins: listed,
+            snapshot_revision,
+            marketplaces: Vec::new(),
+            workspace_path: plugins.root().to_string_lossy().into_owned(),
         })
     };
     client.spawn(answer(plugins.clone(), responder, list));
@@ -84,14 +109,38 @@ pub(super) fn list(client: &Client, plugins: &Feature, asked: PluginListParams, 
 pub(super) fn view(client: &Client, plugins: &Feature, asked: PluginParams, responder: Responder) {
     let view = move |plugins: &Plugins| {
         let id = canonical(&asked.id);
-        let found = plugins.look();
+        let (found, snapshot_revision) = plugins.look();
         let plugin = found.find(id).or_else(|| found.in_catalogue(id));
         let plugin = plugin.ok_or_else(|| format!("Plugin '{id}' was not found."))?;
         Ok(PluginResult {
             plugin: info(plugins, plugin),
+            snapshot_revision,
         })
     };
     client.spawn(answer(plugins.clone(), responder, view));
+}
+
+pub(super) fn read_skill(
+    client: &Client,
+    plugins: &Feature,
+    asked: PluginSkillReadParams,
+    responder: Responder,
+) {
+    let read = move |plugins: &Plugins| {
+        let id = canonical(&asked.id);
+        let (found, _) = plugins.look();
+        let plugin = found.find(id).or_else(|| found.in_catalogue(id));
+        let plugin = plugin.ok_or_else(|| format!("Plugin '{id}' was not found."))?;
+        let content = plugins
+            .prompts()
+            .skill_source_of(&plugin.manifest.texts, &asked.name);
+        Ok(PluginSkillReadResult {
+            id: id.to_owned(),
+            content: content.map_err(|error| format!("{error}."))?,
+            name: asked.name,
+        })
+    };
+    client.spawn(answer(plugins.clone(), responder, read));
 }
 
 pub(super) async fn install(_: &Client, plugins: &Feature, asked: PluginInstallParams, responder: Responder) {
@@ -105,15 +154,66 @@ pub(super) async fn install(_: &Client, plugins: &Feature, asked: PluginInstallP
             (None, Some(id)) => (plugins.install(id)?, id.to_owned()),
             (None, None) => return Err("'id' or 'path' must say which plugin.".to_owned()),
         };
-        now(plugins, &changed, &id)
+        now(plugins, changed, &id)
     };
     change(plugins, responder, PLUGIN_INSTALL, install).await;
+}
+
+pub(super) async fn install_local(
+    _: &Client,
+    plugins: &Feature,
+    asked: PluginInstallLocalParams,
+    responder: Responder,
+) {
+    let install = move |plugins: &Plugins| {
+        let path = Path::new(&asked.path);
+        if !path.is_absolute() {
+            return Err("'path' must be the whole path of a folder.".to_owned());
+        }
+        let (changed, id) = plugins.install_new(path, asked.scope == PluginScope::User)?;
+        now(plugins, changed, &id)
+    };
+    change(plugins, responder, PLUGIN_INSTALL_LOCAL, install).await;
+}
+
+pub(super) async fn set_trusted(
+    _: &Client,
+    plugins: &Feature,
+    asked: PluginSetTrustedParams,
+    responder: Responder,
+) {
+    let set = move |plugins: &Plugins| {
+        let id = canonical(&asked.id);
+        if let Some(changed) = plugins.set_trusted(id, asked.trusted)? {
+            return now(plugins, changed, id);
+        }
+        let (found, revision) = plugins.look();
+        let plugin = found.find(id).ok_or(GONE)?;
+        let diagnostic = PluginDiagnostic {
+            severity: DiagnosticSeverity::Info,
+            code: NOTHING_TO_TRUST.to_owned(),
+            message: format!("Plugin '{id}' is not in the workspace, so it needs no trust."),
+            plugin_id: Some(id.to_owned()),
+            path: None,
+        };
+        Ok(Done {
+            outcome: PluginOutcome::NotApplied,
+            plugin: info(plugins, plugin),
+            diagnostics: vec![diagnostic],
+            servers_too: false,
+            snapshot: Snapshot {
+                revision,
+                changed: Vec::new(),
+            },
+        })
+    };
+    change(plugins, responder, PLUGIN_SET_TRUSTED, set).await;
 }
 
 pub(super) async fn remove(_: &Client, plugins: &Feature, asked: PluginParams, responder: Responder) {
     let remove = move |plugins: &Plugins| {
         let id = canonical(&asked.id);
-        let before = plugins.look();
+        let (before, _) = plugins.look();
         let changed = plugins.remove(id)?;
         let plugin = match changed.found.in_catalogue(id) {
             Some(plugin) => info(plugins, plugin),
@@ -126,7 +226,13 @@ pub(super) async fn remove(_: &Client, plugins: &Feature, asked: PluginParams, r
                 ..info(plugins, before.find(id).ok_or(GONE)?)
             },
         };
-        Ok((plugin, changed.servers_too))
+        Ok(Done {
+            outcome: PluginOutcome::Applied,
+            plugin,
+            diagnostics: Vec::new(),
+            servers_too: changed.servers_too,
+            snapshot: changed.snapshot,
+        })
     };
     change(plugins, responder, PLUGIN_REMOVE, remove).await;
 }
@@ -140,15 +246,25 @@ pub(super) async fn set_enabled(
     let set = move |plugins: &Plugins| {
         let id = canonical(&asked.id);
         let changed = plugins.set_enabled(id, asked.enabled)?;
-        now(plugins, &changed, id)
+        now(plugins, changed, id)
     };
     change(plugins, responder, PLUGIN_SET_ENABLED, set).await;
 }
 
-/// Returns a plugin after a change, and whether MCP servers are different now.
-fn now(plugins: &Plugins, changed: &Changed, id: &str) -> Result<(PluginInfo, bool), String> {
+/// Returns what a change has done, with the plugin.
+fn now(plugins: &Plugins, changed: Changed, id: &str) -> Result<Done, String> {
     let plugin = changed.found.find(id).ok_or(GONE)?;
-    Ok((info(plugins, plugin), changed.servers_too))
+    Ok(Done {
+        outcome: if changed.snapshot.changed.is_empty() {
+            PluginOutcome::NoChange
+        } else {
+            PluginOutcome::Applied
+        },
+        plugin: info(plugins, plugin),
+        diagnostics: Vec::new(),
+        servers_too: changed.servers_too,
+        snapshot: changed.snapshot,
+    })
 }
 
 /// Returns a plugin as clients see it.
@@ -183,13 +299,23 @@ fn info(plugins: &Plugins, plugin: &Plugin) -> PluginInfo {
             })
             .collect(),
         mcp_servers: servers(plugins, plugin),
-        hooks: manifest.hooks.iter().filter_map(hook).collect(),
+        hooks: manifest
+            .hooks
+            .iter()
+            .enumerate()
+            .filter_map(|(index, found)| hook(&manifest.id, index, found))
+            .collect(),
+        apps: Vec::new(),
+        workflows: Vec::new(),
+        lsp_servers: Vec::new(),
         diagnostics: plugin.diagnostics.clone(),
     }
 }
 
-fn hook(hook: &Hook) -> Option<PluginHook> {
+fn hook(plugin: &str, index: usize, hook: &Hook) -> Option<PluginHook> {
     Some(PluginHook {
+        key: format!("plugin:{plugin}:{index}"),
+        event_name: hook.event.name().to_owned(),
         event: hook.event.name().to_owned(),
         matcher: hook.matcher.clone(),
         command: hook.command.clone().ok()?,

@@ -110,6 +110,10 @@ pub struct PluginMcpServer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginHook {
+    /// Its key in `hooks/list`.
+    pub key: String,
+    /// The event, as `event`.
+    pub event_name: String,
     /// When it is asked, such as `PreToolUse`.
     pub event: String,
     /// A regular expression of what it is asked about. Everything when left out.
@@ -181,9 +185,18 @@ pub struct PluginInfo {
     pub skills: Vec<PluginSkill>,
     /// Its MCP servers.
     pub mcp_servers: Vec<PluginMcpServer>,
-    /// Extension: its hooks. `diagnostics` has those that cannot be used.
+    /// Its hooks. `diagnostics` has those that cannot be used.
     #[serde(default)]
     pub hooks: Vec<PluginHook>,
+    /// Always empty: nothing here serves apps of plugins.
+    #[serde(default)]
+    pub apps: Vec<serde_json::Value>,
+    /// Always empty: nothing here runs workflows of plugins.
+    #[serde(default)]
+    pub workflows: Vec<serde_json::Value>,
+    /// Always empty: nothing here starts language servers of plugins.
+    #[serde(default)]
+    pub lsp_servers: Vec<serde_json::Value>,
     /// Its diagnostics, for its user.
     pub diagnostics: Vec<PluginDiagnostic>,
 }
@@ -205,6 +218,12 @@ pub struct PluginListResult {
     pub plugins: Vec<PluginInfo>,
     /// The diagnostics of all plugins, and of folders that are no plugin.
     pub diagnostics: Vec<PluginDiagnostic>,
+    /// Grows with every change of the plugins. An answer with a smaller number than another is older.
+    pub snapshot_revision: u64,
+    /// Always empty: there are no marketplaces.
+    pub marketplaces: Vec<serde_json::Value>,
+    /// The workspace's folder.
+    pub workspace_path: String,
 }
 
 /// Params of `plugin/view` and `plugin/remove`. Sent twice, a removal finds nothing.
@@ -236,10 +255,102 @@ pub struct PluginSetEnabledParams {
     pub enabled: bool,
 }
 
-/// A plugin, as it is now.
+/// Params of `plugin/installLocal`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginInstallLocalParams {
+    /// Absolute path of a folder with a plugin, on the server's machine.
+    pub path: String,
+    /// The place of the copy.
+    pub scope: PluginScope,
+}
+
+/// The place of an installed plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PluginScope {
+    /// `~/.craft/plugins`, for all workspaces.
+    User,
+    /// `.craft/plugins` of the workspace.
+    Workspace,
+}
+
+/// Params of `plugin/skill/read`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginSkillReadParams {
+    /// The plugin.
+    pub id: String,
+    /// Its skill.
+    pub name: String,
+}
+
+/// Result of `plugin/skill/read`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginSkillReadResult {
+    /// The plugin.
+    pub id: String,
+    /// Its skill.
+    pub name: String,
+    /// The text of its `SKILL.md`.
+    pub content: String,
+}
+
+/// Params of `plugin/setTrusted`. Sent twice it does the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginSetTrustedParams {
+    /// The plugin.
+    pub id: String,
+    /// Whether its user trusts its present content.
+    pub trusted: bool,
+}
+
+/// Result of `plugin/view`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginResult {
     /// The plugin.
     pub plugin: PluginInfo,
+    /// Grows with every change of the plugins.
+    pub snapshot_revision: u64,
+}
+
+/// Result of a request that changes a plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginWriteResult {
+    /// The outcome of the request.
+    pub outcome: PluginOutcome,
+    /// The plugin now.
+    pub plugin: PluginInfo,
+    /// Always empty: no plugin depends on another.
+    pub affected_plugins: Vec<PluginInfo>,
+    /// Reasons for the outcome.
+    pub diagnostics: Vec<PluginDiagnostic>,
+    /// Grows with every change of the plugins.
+    pub snapshot_revision: u64,
+}
+
+/// The outcome of a request that changes a plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PluginOutcome {
+    /// It was done.
+    Applied,
+    /// All was so before.
+    NoChange,
+    /// It cannot be done with this plugin; `diagnostics` has the reason.
+    NotApplied,
+}
+
+/// Params of `plugin/snapshot/updated`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginSnapshotUpdatedNotification {
+    /// Grows with every change of the plugins.
+    pub snapshot_revision: u64,
+    /// The plugins that have changed.
+    pub plugin_ids: Vec<String>,
 }

@@ -9,7 +9,7 @@ use bobbin_agent_api::tool::ChangedFile;
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{FileChange, TurnDiff};
 
-use super::patch::{Past, rename_head, split, take_back};
+use super::patch::{Past, split, take_back};
 use super::rename::pairs;
 use super::section::{Section, omitted, renamed, section};
 use bobbin_agent_api::cut::head;
@@ -100,16 +100,11 @@ impl Changes {
 
     /// Splits a recorded rename into a removed file and a new one.
     fn take_apart(&mut self, old_path: &str, change: &FileChange, text: &str) {
-        let hunks = rename_head(text).map(|head| &text[head..]);
         let now = read(&self.root.join(&change.path)).ok().flatten();
-        let before = match (hunks, &now) {
-            (Some(""), now) => now.clone(),
-            (Some(hunks), Some(now)) => match take_back(hunks, Some(now)) {
-                Some(Past::Content(before)) => Some(before),
-                _ => None,
-            },
+        let before = now.as_deref().and_then(|now| match take_back(text, Some(now)) {
+            Some(Past::Content(before)) => Some(before),
             _ => None,
-        };
+        });
         let (gone, came) = if let (Some(before), Some(now)) = (before, now) {
             let gone = Followed {
                 section: section(old_path, Some(&before), None).map(no_longer_than_shown),
@@ -303,6 +298,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects::{Digest, ObjectKind};
     use bobbin_testkit::Folder;
 
     fn change(changes: &mut Changes, workspace: &Folder, path: &str, content: &str) {
@@ -321,10 +317,16 @@ mod tests {
         change(&mut changes, &workspace, "a/new", "x\n");
         change(&mut changes, &workspace, "b", "3\n");
         let diff = changes.diff();
-        assert_eq!(
-            diff.diff,
-            "--- /dev/null\n+++ b/a/new\n@@ -0,0 +1 @@\n+x\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-1\n+3\n"
+        let id = |content: &str| Digest::of(ObjectKind::Blob, content.as_bytes()).to_string();
+        let expected = format!(
+            "diff --git a/a/new b/a/new\nnew file mode 100644\nindex {}..{}\n--- /dev/null\n+++ b/a/new\n\
+             @@ -0,0 +1 @@\n+x\ndiff --git a/b b/b\nindex {}..{}\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-1\n+3\n",
+            "0".repeat(40),
+            id("x\n"),
+            id("1\n"),
+            id("3\n"),
         );
+        assert_eq!(diff.diff, expected);
         assert_eq!(
             diff.files
                 .iter()
@@ -407,6 +409,55 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the git of the machine is asked")]
+    fn git_undoes_it() {
+        let workspace = Folder::new();
+        let long = "a\nb\nc\nd\ne\n";
+        let old = [
+            ("changed", "1\n2"),
+            ("gone", "x\n"),
+            ("old name", long),
+            ("emptied", "y\n"),
+        ];
+        for (path, content) in old {
+            workspace.write(path, content);
+        }
+        let mut changes = Changes::new(workspace.root(), None);
+        change(&mut changes, &workspace, "changed", "1\n3\n");
+        change(&mut changes, &workspace, "emptied", "");
+        change(&mut changes, &workspace, "dir/new", "x");
+        change(&mut changes, &workspace, "empty", "");
+        for (path, to) in [("gone", None), ("old name", Some("new name"))] {
+            let from = workspace.root().join(path);
+            let before = std::fs::read(&from).ok();
+            std::fs::remove_file(&from).unwrap();
+            changes.note(vec![ChangedFile { path: from, before }]);
+            if let Some(to) = to {
+                change(&mut changes, &workspace, to, &long.replace('c', "x"));
+            }
+        }
+        let diff = changes.diff();
+        let patch = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(patch.path(), &diff.diff).unwrap();
+        let done = std::process::Command::new("git")
+            .args(["apply", "--reverse"])
+            .arg(patch.path())
+            .current_dir(workspace.root())
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{done:?}\n{}", diff.diff);
+        for (path, content) in old {
+            assert_eq!(
+                std::fs::read_to_string(workspace.root().join(path)).unwrap(),
+                content
+            );
+        }
+        for path in ["dir/new", "empty", "new name"] {
+            assert!(!workspace.root().join(path).exists(), "{path}");
+        }
+    }
+
+    #[test]
     fn a_recorded_diff_that_no_longer_fits_is_owned_up_to() {
         let workspace = Folder::new();
         workspace.write("a", "1\n");
@@ -415,7 +466,8 @@ mod tests {
         workspace.write("a", "changed by somebody else\n");
         let mut second = Changes::new(workspace.root(), Some(&first.diff()));
         change(&mut second, &workspace, "a", "3\n");
-        assert_eq!(second.diff().diff, "Binary files a/a and b/a differ\n");
+        let expected = "diff --git a/a b/a\nBinary files a/a and b/a differ\n";
+        assert_eq!(second.diff().diff, expected);
     }
 
     #[test]

@@ -19,29 +19,9 @@ pub(super) fn split(diff: &str) -> Option<Vec<&str>> {
 
 /// Returns the length of the first section of `text`, in bytes.
 fn section_length(text: &str) -> Option<usize> {
-    if text.starts_with("diff --git ") {
-        let head = rename_head(text)?;
-        let rest = &text[head..];
-        let is_whole = rest.is_empty() || rest.starts_with("diff --git ");
-        // After a renamed file without changes, another file's section follows.
-        let follows = rest.starts_with("--- ") || rest.starts_with("Binary files ");
-        let own = follows && belongs(text, rest);
-        return Some(if is_whole || !own {
-            head
-        } else {
-            head + section_length(rest)?
-        });
-    }
-    let all = lines(text);
-    let first = all.first()?;
-    if first.starts_with("Binary files ") {
-        return Some(first.len());
-    }
-    let mut length = first.len() + all.get(1)?.len();
-    let mut at = 2;
-    if !first.starts_with("--- ") || !all.get(1)?.starts_with("+++ ") {
-        return None;
-    }
+    let mut length = head(text)?;
+    let all = lines(&text[length..]);
+    let mut at = 0;
     while let Some(hunk) = all.get(at).and_then(|line| Hunk::head(line)) {
         let body = hunk.body(all.get(at + 1..)?)?;
         let taken = &all[at..=at + body];
@@ -51,37 +31,26 @@ fn section_length(text: &str) -> Option<usize> {
     Some(length)
 }
 
-/// Returns the length of the rename header, in bytes.
-pub(super) fn rename_head(text: &str) -> Option<usize> {
-    let all: Vec<&str> = text.split_inclusive('\n').take(4).collect();
-    let starts = ["diff --git ", "similarity index ", "rename from ", "rename to "];
-    let is_head = all.len() == 4
-        && all
-            .iter()
-            .zip(starts)
-            .all(|(line, start)| line.starts_with(start));
-    is_head.then(|| all.iter().map(|line| line.len()).sum())
+/// Returns the length of what precedes the hunks of the first section, in bytes.
+fn head(text: &str) -> Option<usize> {
+    const STARTS: [&str; 8] = [
+        NEW,
+        "deleted file mode ",
+        "similarity index ",
+        "rename ",
+        "index ",
+        "--- ",
+        "+++ ",
+        BINARY,
+    ];
+    let mut all = text.split_inclusive('\n');
+    let first = all.next().filter(|line| line.starts_with("diff --git "))?;
+    let rest = all.take_while(|line| STARTS.iter().any(|start| line.starts_with(start)));
+    Some(first.len() + rest.map(str::len).sum::<usize>())
 }
 
-/// Returns whether the text after a rename header names the same files.
-fn belongs(head: &str, rest: &str) -> bool {
-    let names = head
-        .lines()
-        .next()
-        .and_then(|line| line.strip_prefix("diff --git "));
-    let mut follows = rest.lines();
-    let first = follows.next().unwrap_or_default();
-    let named = if let Some(old) = first.strip_prefix("--- ") {
-        let new = follows.next().and_then(|line| line.strip_prefix("+++ "));
-        format!("{old} {}", new.unwrap_or_default())
-    } else {
-        let both = first
-            .strip_prefix("Binary files ")
-            .and_then(|rest| rest.strip_suffix(" differ"));
-        both.unwrap_or_default().replacen(" and ", " ", 1)
-    };
-    names == Some(named.as_str())
-}
+const NEW: &str = "new file mode ";
+const BINARY: &str = "Binary files ";
 
 /// The earlier state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,9 +61,20 @@ pub(super) enum Past {
 
 /// Returns the state of a file before its section was made, from its present state.
 pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Past> {
-    let now = std::str::from_utf8(now.unwrap_or_default()).ok()?;
-    let (now, section) = (lines(now), lines(section));
-    let (old_name, hunks) = (section.first()?.strip_prefix("--- ")?, section.get(2..)?);
+    let (head, hunks) = section.split_at(head(section)?);
+    let says = |start| head.lines().any(|line| line.starts_with(start));
+    if says(BINARY) {
+        return None;
+    }
+    let now = now.unwrap_or_default();
+    if hunks.is_empty() {
+        if says(NEW) {
+            return now.is_empty().then_some(Past::NotThere);
+        }
+        return Some(Past::Content(now.to_vec()));
+    }
+    let now = std::str::from_utf8(now).ok()?;
+    let (now, hunks) = (lines(now), lines(hunks));
     let mut before = String::new();
     let mut seen = 0;
     let mut at = 0;
@@ -122,7 +102,7 @@ pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Past> {
         at += body + 1;
     }
     before.extend(now.get(seen..)?.iter().copied());
-    if old_name.trim_end() == "/dev/null" {
+    if says(NEW) {
         return before.is_empty().then_some(Past::NotThere);
     }
     Some(Past::Content(before.into_bytes()))
@@ -248,6 +228,12 @@ mod tests {
     fn content_that_does_not_fit_is_not_taken_back() {
         let section = section("x", Some(b"a\n"), Some(b"b\n")).unwrap();
         assert_eq!(take_back(&section.text, Some(b"c\n")), None);
-        assert_eq!(take_back("Binary files a/x and b/x differ\n", Some(b"c\n")), None);
+        assert_eq!(
+            take_back(
+                "diff --git a/x b/x\nBinary files a/x and b/x differ\n",
+                Some(b"c\n")
+            ),
+            None
+        );
     }
 }

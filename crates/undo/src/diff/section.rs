@@ -9,6 +9,7 @@ use bobbin_model::turn::FileChangeStatus;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use super::lines::lines;
+use crate::objects::{Digest, ObjectKind};
 
 /// Unchanged lines shown around a change (as in git).
 const CONTEXT_LINES: usize = 3;
@@ -42,26 +43,63 @@ pub(super) fn section(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
         additions: 0,
         deletions: 0,
     };
-    let (old_name, new_name) = names(path, status);
-    let text = match (as_text(before), as_text(after)) {
-        (Some(old), Some(new)) => {
-            let mut text = format!("--- {old_name}\n+++ {new_name}\n");
-            write_hunks(&mut text, &mut change, &lines(old), &lines(new));
-            text
-        }
-        _ => format!("Binary files {old_name} and {new_name} differ\n"),
-    };
+    let mut text = head(path, status);
+    write_content(&mut text, &mut change, [path, path], before, after);
     Some(Section {
         text: text.into(),
         change,
     })
 }
 
+/// Returns the lines before a file's ids, in git's form. The mode is that of a usual file.
+fn head(path: &str, status: FileChangeStatus) -> String {
+    let [old, new] = ["a/", "b/"].map(|prefix| named(prefix, path));
+    let mode = match status {
+        FileChangeStatus::Added => "new file mode 100644\n",
+        FileChangeStatus::Deleted => "deleted file mode 100644\n",
+        FileChangeStatus::Modified | FileChangeStatus::Renamed => "",
+    };
+    format!("diff --git {old} {new}\n{mode}")
+}
+
+/// Writes the ids, the names and the hunks.
+fn write_content(
+    text: &mut String,
+    change: &mut FileChange,
+    [old_path, path]: [&str; 2],
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) {
+    let id = |content: Option<&[u8]>| {
+        content.map_or_else(
+            || "0".repeat(40),
+            |content| Digest::of(ObjectKind::Blob, content).to_string(),
+        )
+    };
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "index {}..{}", id(before), id(after));
+    let (old_name, _) = names(old_path, change.status);
+    let (_, new_name) = names(path, change.status);
+    let (Some(old), Some(new)) = (as_text(before), as_text(after)) else {
+        let _ = writeln!(text, "Binary files {old_name} and {new_name} differ");
+        return;
+    };
+    // As in git, an empty file has no names.
+    if !(old.is_empty() && new.is_empty()) {
+        let _ = write!(text, "--- {old_name}\n+++ {new_name}\n");
+        write_hunks(text, change, &lines(old), &lines(new));
+    }
+}
+
 /// Returns the section of a file whose old or new content is too large for the diff.
 pub(super) fn omitted(path: &str, status: FileChangeStatus) -> Section {
     let (old_name, new_name) = names(path, status);
     Section {
-        text: format!("Binary files {old_name} and {new_name} differ\n").into(),
+        text: format!(
+            "{}Binary files {old_name} and {new_name} differ\n",
+            head(path, status)
+        )
+        .into(),
         change: FileChange {
             path: path.to_owned(),
             old_path: None,
@@ -81,23 +119,21 @@ pub(super) fn renamed(old_path: &str, path: &str, before: &[u8], after: &[u8], a
         additions: 0,
         deletions: 0,
     };
-    let (old_name, _) = names(old_path, FileChangeStatus::Renamed);
-    let (_, new_name) = names(path, FileChangeStatus::Renamed);
     let mut text = format!(
-        "diff --git {old_name} {new_name}\nsimilarity index {alike}%\nrename from {}\nrename to {}\n",
+        "diff --git {} {}\nsimilarity index {alike}%\nrename from {}\nrename to {}\n",
+        named("a/", old_path),
+        named("b/", path),
         quoted(old_path),
         quoted(path)
     );
-    match (as_text(Some(before)), as_text(Some(after))) {
-        _ if before == after => {}
-        (Some(old), Some(new)) => {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "--- {old_name}\n+++ {new_name}\n");
-            write_hunks(&mut text, &mut change, &lines(old), &lines(new));
-        }
-        _ => {
-            let _ = writeln!(text, "Binary files {old_name} and {new_name} differ");
-        }
+    if before != after {
+        write_content(
+            &mut text,
+            &mut change,
+            [old_path, path],
+            Some(before),
+            Some(after),
+        );
     }
     Section {
         text: text.into(),
@@ -106,17 +142,19 @@ pub(super) fn renamed(old_path: &str, path: &str, before: &[u8], after: &[u8], a
 }
 
 fn names(path: &str, status: FileChangeStatus) -> (String, String) {
-    let named = |prefix: &str| {
-        // A path outside the workspace is shown unchanged.
-        let prefix = if path.starts_with('/') { "" } else { prefix };
-        quoted(&format!("{prefix}{path}"))
-    };
+    let named = |prefix| named(prefix, path);
     let nothing = || "/dev/null".to_owned();
     match status {
         FileChangeStatus::Added => (nothing(), named("b/")),
         FileChangeStatus::Modified | FileChangeStatus::Renamed => (named("a/"), named("b/")),
         FileChangeStatus::Deleted => (named("a/"), nothing()),
     }
+}
+
+fn named(prefix: &str, path: &str) -> String {
+    // A path outside the workspace is shown unchanged.
+    let prefix = if path.starts_with('/') { "" } else { prefix };
+    quoted(&format!("{prefix}{path}"))
 }
 
 /// Quotes a path as git does if it would break the header line.
@@ -195,9 +233,15 @@ fn write_lines(text: &mut String, mark: char, lines: &[&str]) -> u64 {
 mod tests {
     use super::*;
 
+    /// Returns the section of a file `x` without its first line and its ids.
     fn text(before: Option<&str>, after: Option<&str>) -> String {
-        section("x", before.map(str::as_bytes), after.map(str::as_bytes))
-            .map_or_else(String::new, |s| s.text.to_string())
+        let section = section("x", before.map(str::as_bytes), after.map(str::as_bytes));
+        let Some(section) = section else {
+            return String::new();
+        };
+        let rest = section.text.strip_prefix("diff --git a/x b/x\n").unwrap();
+        let is_id = |line: &&str| line.starts_with("index ");
+        rest.split_inclusive('\n').filter(|line| !is_id(line)).collect()
     }
 
     fn numbered(range: std::ops::RangeInclusive<u64>, line: impl Fn(u64) -> u64) -> String {
@@ -210,7 +254,9 @@ mod tests {
         let section = section("boil.txt", Some(b"90\n"), Some(b"100\n")).unwrap();
         assert_eq!(
             &*section.text,
-            "--- a/boil.txt\n+++ b/boil.txt\n@@ -1 +1 @@\n-90\n+100\n"
+            "diff --git a/boil.txt b/boil.txt\n\
+             index d61f00d8cad3920809f4d992ac3031b3f32e7f10..29d6383b52c1352e92a45875b5bb206f89139643\n\
+             --- a/boil.txt\n+++ b/boil.txt\n@@ -1 +1 @@\n-90\n+100\n"
         );
         assert_eq!((section.change.additions, section.change.deletions), (1, 1));
     }
@@ -219,13 +265,13 @@ mod tests {
     fn files_come_and_go_against_nothing() {
         assert_eq!(
             text(None, Some("a\nb\n")),
-            "--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+            "new file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n"
         );
         assert_eq!(
             text(Some("a\n"), None),
-            "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+            "deleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
         );
-        assert_eq!(text(None, Some("")), "--- /dev/null\n+++ b/x\n");
+        assert_eq!(text(None, Some("")), "new file mode 100644\n");
         assert_eq!(text(Some("same"), Some("same")), "");
     }
 
@@ -251,15 +297,21 @@ mod tests {
     #[test]
     fn binary_content_is_a_note() {
         let section = section("x", Some(b"a\0"), Some(b"b")).unwrap();
-        assert_eq!(&*section.text, "Binary files a/x and b/x differ\n");
+        assert!(section.text.ends_with("\nBinary files a/x and b/x differ\n"));
     }
 
     #[test]
     fn odd_names_are_quoted_and_outside_ones_are_absolute() {
         let odd = section("a\n\"b", None, Some(b"")).unwrap();
-        assert_eq!(&*odd.text, "--- /dev/null\n+++ \"b/a\\n\\\"b\"\n");
+        let name = "a\\n\\\"b\"\n";
+        assert!(
+            odd.text
+                .starts_with(&format!("diff --git \"a/a\\n\\\"b\" \"b/{name}")),
+            "{}",
+            odd.text
+        );
         let outside = section("/etc/x", Some(b""), Some(b"a\n")).unwrap();
-        assert!(outside.text.starts_with("--- /etc/x\n+++ /etc/x\n"));
+        assert!(outside.text.contains("\n--- /etc/x\n+++ /etc/x\n"));
     }
 
     #[test]

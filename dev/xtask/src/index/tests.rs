@@ -65,11 +65,13 @@ fn is_beside_threads(name: &str) -> bool {
 }
 
 /// Requests that change something, take no `clientRequestId`, and do no harm when they are sent twice.
-const HARMLESS: [&str; 12] = [
+const HARMLESS: [&str; 14] = [
     "skills/restoreOriginal",
     "skills/setEnabled",
     "skills/uninstall",
     "workspace/config/update",
+    "config/value/write",
+    "config/batchWrite",
     "mcp/test",
     "mcp/login",
     "mcp/logout",
@@ -81,11 +83,13 @@ const HARMLESS: [&str; 12] = [
     "forward/stop",
 ];
 /// Requests that read secrets.
-const SECRET: [&str; 4] = [
+const SECRET: [&str; 6] = [
     "mcp/list",
     "mcp/get",
+    "config/read",
     "externalChannel/list",
     "externalChannel/get",
+    "externalChannel/logs",
 ];
 
 #[test]
@@ -130,6 +134,7 @@ fn exactly_the_events_of_a_thread_carry_a_number() {
         "mcp/status/updated",
         "mcp/login/completed",
         "workspace/configChanged",
+        "config/changed",
         "workspace/trustChanged",
         "terminal/started",
         "terminal/outputDelta",

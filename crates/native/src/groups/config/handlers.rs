@@ -7,16 +7,30 @@ use std::sync::Arc;
 
 use crate::client::{Client, refuse};
 use bobbin_agent_api::workspace_config::{
-    self as service, ConfigChange, ConfigChangeError, ConfigValues, Reload, WorkspaceConfig,
+    self as service, ConfigChange, ConfigChangeError, ConfigEdit, ConfigLayer, ConfigOwner, ConfigValues,
+    ConfigWrite, ConfigWriteError, ConfigWritten, Reload, WorkspaceConfig,
 };
+use bobbin_agent_api::{ConfigNews, ConfigValueNews};
+use bobbin_core::{Broadcast, WireMessage};
+use bobbin_model::UnixMillis;
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
+use super::CONFIG_CHANGED;
+use crate::convert::time;
 use crate::groups::config::types::{
-    ConfigField, ConfigReload, ConfigSection, DefaultApprovalPolicy, ProviderSetting, ProviderWire,
-    WorkspaceConfigResult, WorkspaceConfigSchemaResult, WorkspaceConfigUpdateParams,
+    ConfigBatchWriteParams, ConfigEditParams, ConfigField, ConfigFileLayer, ConfigLayerKind, ConfigLayerName,
+    ConfigMergeStrategy, ConfigOrigin, ConfigOverridden, ConfigReadParams, ConfigReadResult, ConfigReload,
+    ConfigSection, ConfigValueWriteParams, ConfigWriteResult, ConfigWriteStatus, DefaultApprovalPolicy,
+    ProviderSetting, ProviderWire, WorkspaceConfigResult, WorkspaceConfigSchemaResult,
+    WorkspaceConfigUpdateParams,
 };
+use crate::groups::mcp::types::WorkspaceConfigChangedNotification;
+use crate::message;
 use crate::wire::{Nullable, RpcError};
+
+/// Most changes of one request.
+const MAX_EDITS: usize = 256;
 
 type Config = Arc<dyn WorkspaceConfig>;
 
@@ -26,7 +40,7 @@ pub(super) async fn schema(_: &Client, config: &Config, _: IgnoredAny, responder
         .map(|(order, section)| ConfigSection {
             section: section.name,
             order,
-            path: section.path,
+            path: section.path.map(|path| vec![path]),
             fields: section.fields.into_iter().map(field).collect(),
         });
     responder.ok(WorkspaceConfigSchemaResult {
@@ -73,6 +87,143 @@ pub(super) async fn update(
         Err(ConfigChangeError::Unusable(detail)) => refuse(responder, RpcError::invalid_params(detail)),
         Err(ConfigChangeError::Unwritable(detail)) => refuse(responder, RpcError::internal_error(detail)),
     }
+}
+
+pub(super) async fn read(_: &Client, config: &Config, params: ConfigReadParams, responder: Responder) {
+    let read = match config.read().await {
+        Ok(read) => read,
+        Err(detail) => return refuse(responder, RpcError::internal_error(detail)),
+    };
+    let origins = read.origins.into_iter().filter_map(|(path, layer)| {
+        let layer = read.layers.get(layer)?;
+        Some((path, origin(layer)))
+    });
+    responder.ok(ConfigReadResult {
+        config: read.config,
+        origins: origins.collect(),
+        layers: params.include_layers.then(|| {
+            let layer = |layer: &ConfigLayer| ConfigFileLayer {
+                name: origin(layer).name,
+                version: layer.version.clone(),
+                config: layer.config.clone(),
+            };
+            read.layers.iter().map(layer).collect()
+        }),
+    });
+}
+
+fn origin(layer: &ConfigLayer) -> ConfigOrigin {
+    ConfigOrigin {
+        name: ConfigLayerName {
+            kind: match layer.owner {
+                ConfigOwner::User => ConfigLayerKind::User,
+                ConfigOwner::Workspace => ConfigLayerKind::Workspace,
+            },
+            file: layer.file.display().to_string(),
+        },
+        version: layer.version.clone(),
+    }
+}
+
+pub(super) async fn write_value(
+    client: &Client,
+    config: &Config,
+    params: ConfigValueWriteParams,
+    responder: Responder,
+) {
+    let write = ConfigWrite {
+        source: "config/value/write",
+        edits: vec![edit(params.edit)],
+        file: params.file_path.map(Into::into),
+        expected_version: params.expected_version,
+    };
+    written(client, config, write, responder).await;
+}
+
+pub(super) async fn write_batch(
+    client: &Client,
+    config: &Config,
+    params: ConfigBatchWriteParams,
+    responder: Responder,
+) {
+    if params.edits.is_empty() || params.edits.len() > MAX_EDITS {
+        let detail = format!("'edits' must have 1 to {MAX_EDITS} entries.");
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
+    let write = ConfigWrite {
+        source: "config/batchWrite",
+        edits: params.edits.into_iter().map(edit).collect(),
+        file: params.file_path.map(Into::into),
+        expected_version: params.expected_version,
+    };
+    written(client, config, write, responder).await;
+}
+
+async fn written(client: &Client, config: &Config, write: ConfigWrite, responder: Responder) {
+    // The answer precedes `config/changed` (07 §7.2).
+    let _news_wait = client.session.hold();
+    answer(responder, config.write(write).await);
+}
+
+fn edit(params: ConfigEditParams) -> ConfigEdit {
+    ConfigEdit {
+        key_path: params.key_path.trim().to_owned(),
+        value: params.value,
+        merges: params.merge_strategy == ConfigMergeStrategy::Upsert,
+    }
+}
+
+fn answer(responder: Responder, written: Result<ConfigWritten, ConfigWriteError>) {
+    let written = match written {
+        Ok(written) => written,
+        Err(error) => {
+            let code = match &error {
+                ConfigWriteError::ReadOnly(_) => "configLayerReadonly",
+                ConfigWriteError::VersionConflict => "configVersionConflict",
+                ConfigWriteError::Invalid(_) => "configValidationError",
+                ConfigWriteError::UnknownKey(_) => "configSchemaUnknownKey",
+                ConfigWriteError::Unwritable(detail) => {
+                    return refuse(responder, RpcError::internal_error(detail.clone()));
+                }
+            };
+            return refuse(responder, RpcError::config_write(error.to_string(), code));
+        }
+    };
+    let hidden = written.hidden_by.map(|(layer, value)| ConfigOverridden {
+        message: format!("{} has another value, which counts.", layer.file.display()),
+        overriding_layer: origin(&layer),
+        effective_value: value,
+    });
+    responder.ok(ConfigWriteResult {
+        status: match hidden {
+            Some(_) => ConfigWriteStatus::OkOverridden,
+            None => ConfigWriteStatus::Ok,
+        },
+        version: written.version,
+        file_path: written.file.display().to_string(),
+        overridden_metadata: hidden,
+    });
+}
+
+/// Returns `config/changed` for news of the configuration.
+pub(super) fn broadcast(news: &Broadcast, at: UnixMillis) -> Option<WireMessage> {
+    let (source, regions) = if let Some(ConfigValueNews { source, keys, .. }) = news.get() {
+        (*source, keys.clone())
+    } else {
+        let ConfigNews { source, regions } = news.get()?;
+        let words: &[&str] = if regions.contains(&"plugins") {
+            &["plugins", "skills", "mcp", "lsp", "hooks"]
+        } else {
+            regions
+        };
+        (*source, words.iter().map(|&word| word.to_owned()).collect())
+    };
+    let params = WorkspaceConfigChangedNotification {
+        source: source.to_owned(),
+        regions,
+        changed_at: time(at),
+    };
+    Some(message(CONFIG_CHANGED, &params))
 }
 
 fn change(params: WorkspaceConfigUpdateParams) -> ConfigChange {

@@ -27,8 +27,8 @@ pub struct ConfigSection {
     pub section: String,
     /// Its place among the sections, from 0 on.
     pub order: u32,
-    /// The member of a file that has its settings; absent for the top level.
-    pub path: Option<String>,
+    /// The names that lead to the member of a file that has its settings; absent for the top level.
+    pub path: Option<Vec<String>>,
     /// Its settings.
     pub fields: Vec<ConfigField>,
 }
@@ -154,6 +154,221 @@ impl<'de> Deserialize<'de> for WorkspaceConfigUpdateParams {
         }
         Ok(params)
     }
+}
+
+/// Params of `config/read`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConfigReadParams {
+    /// Whether the result has the files one by one. Default `false`.
+    pub include_layers: bool,
+}
+
+/// Result of `config/read`. `***` replaces secrets.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigReadResult {
+    /// The settings of the files that count, with the files' names. Defaults are left out.
+    pub config: Value,
+    /// The file of each value, by the value's dotted path.
+    pub origins: BTreeMap<String, ConfigOrigin>,
+    /// The files: the user's first.
+    pub layers: Option<Vec<ConfigFileLayer>>,
+}
+
+/// The file of a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigOrigin {
+    /// The file.
+    pub name: ConfigLayerName,
+    /// The version of the file; equal for equal content.
+    pub version: String,
+}
+
+/// One configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigLayerName {
+    /// Its owner.
+    #[serde(rename = "type")]
+    pub kind: ConfigLayerKind,
+    /// Its path.
+    pub file: String,
+}
+
+/// The owner of a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ConfigLayerKind {
+    /// The user, for all workspaces.
+    User,
+    /// The workspace.
+    Workspace,
+}
+
+/// A configuration file with its content.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigFileLayer {
+    /// The file.
+    pub name: ConfigLayerName,
+    /// Its version.
+    pub version: String,
+    /// Its content.
+    pub config: Value,
+}
+
+/// Params of `config/value/write`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigValueWriteParams {
+    /// The change.
+    #[serde(flatten)]
+    pub edit: ConfigEditParams,
+    /// The file, as `config/read` names it; the workspace's when left out.
+    pub file_path: Option<String>,
+    /// The version that the file must have.
+    pub expected_version: Option<String>,
+}
+
+/// Params of `config/batchWrite`: at least one and at most 256 changes, made together or not at all.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigBatchWriteParams {
+    /// The changes, in order.
+    pub edits: Vec<ConfigEditParams>,
+    /// The file, as `config/read` names it; the workspace's when left out.
+    pub file_path: Option<String>,
+    /// The version that the file must have.
+    pub expected_version: Option<String>,
+}
+
+/// One change of a configuration file.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigEditParams {
+    /// The dotted path of the member, such as `Sandbox.Network`. Case does not matter.
+    pub key_path: String,
+    /// Its value; `null` removes the member, and objects that have no member then.
+    pub value: Value,
+    /// How the value joins the present one.
+    pub merge_strategy: ConfigMergeStrategy,
+}
+
+/// How a written value joins the present one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ConfigMergeStrategy {
+    /// It replaces the present one.
+    Replace,
+    /// Objects are merged member by member.
+    Upsert,
+}
+
+/// The members of params by their names in small letters. A `null` is a value here.
+struct Members(BTreeMap<String, Value>);
+
+impl Members {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let members = BTreeMap::<String, Value>::deserialize(deserializer)?;
+        Ok(Self(
+            members
+                .into_iter()
+                .map(|(name, value)| (name.to_ascii_lowercase(), value))
+                .collect(),
+        ))
+    }
+
+    fn take<T: DeserializeOwned, E: Error>(&mut self, name: &str) -> Result<T, E> {
+        let value = self.0.remove(&name.to_ascii_lowercase());
+        let value = value.ok_or_else(|| E::custom(format!("'{name}' is missing")))?;
+        serde_json::from_value(value).map_err(|error| E::custom(format!("'{name}': {error}")))
+    }
+
+    fn take_text<E: Error>(&mut self, name: &str) -> Result<Option<String>, E> {
+        if self.0.contains_key(&name.to_ascii_lowercase()) {
+            self.take(name)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn edit<E: Error>(&mut self) -> Result<ConfigEditParams, E> {
+        Ok(ConfigEditParams {
+            key_path: self.take("keyPath")?,
+            value: self.take("value")?,
+            merge_strategy: self.take("mergeStrategy")?,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for ConfigEditParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Members::read(deserializer)?.edit()
+    }
+}
+
+impl<'de> Deserialize<'de> for ConfigValueWriteParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members = Members::read(deserializer)?;
+        Ok(Self {
+            edit: members.edit()?,
+            file_path: members.take_text("filePath")?,
+            expected_version: members.take_text("expectedVersion")?,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for ConfigBatchWriteParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members = Members::read(deserializer)?;
+        Ok(Self {
+            edits: members.take("edits")?,
+            file_path: members.take_text("filePath")?,
+            expected_version: members.take_text("expectedVersion")?,
+        })
+    }
+}
+
+/// Result of `config/value/write` and `config/batchWrite`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigWriteResult {
+    /// Whether the value counts.
+    pub status: ConfigWriteStatus,
+    /// The version of the file now.
+    pub version: String,
+    /// The file.
+    pub file_path: String,
+    /// The value that counts instead, with `okOverridden`.
+    pub overridden_metadata: Option<ConfigOverridden>,
+}
+
+/// Whether a written value counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ConfigWriteStatus {
+    /// No other file hides it. A value of the workspace's file that needs trust waits for it.
+    Ok,
+    /// The workspace's file has another value.
+    OkOverridden,
+}
+
+/// The value that counts instead of a written one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigOverridden {
+    /// A sentence for the user.
+    pub message: String,
+    /// The file of the value.
+    pub overriding_layer: ConfigOrigin,
+    /// The value; `***` replaces secrets.
+    pub effective_value: Value,
 }
 
 /// A policy that `workspace/config/update` can set.

@@ -11,7 +11,7 @@ use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::groups::history::types::{
-    ThreadForkParams, ThreadSearchParams, ThreadSearchResult, TurnDiffReadParams, TurnDiffReadResult,
+    ThreadForkParams, ThreadSearchAnswer, ThreadSearchParams, TurnDiffReadParams, TurnDiffReadResult,
     TurnPictureReadParams, TurnPictureReadResult, TurnRevertParams, TurnRevertResult,
 };
 use crate::groups::thread::params::ThreadResult;
@@ -20,9 +20,10 @@ use crate::groups::thread::params::ThreadResult;
 pub static GROUP: Group = Group {
     methods: rows! {
         Page::TURNS, Some("threadSearch");
-        request "thread/search" (ThreadSearchParams => ThreadSearchResult) [] now search::search, needs Read:
-            "Extension: finds text in the history of all Threads.", page Page::THREADS,
-            test "native/searching: a_search_leads_to_the_turn_where_it_was_said";
+        request "thread/search" (ThreadSearchParams => ThreadSearchAnswer) [] now search::search, needs Read:
+            "Finds Threads by what was said in them. Extension: with `query`, places in their history.",
+            page Page::THREADS, spec "07 §6.6",
+            test "native/searching: threads_are_found_by_what_was_said_in_them";
         request "thread/fork" (ThreadForkParams => ThreadResult)
             [ThreadNotFound, TurnNotFound, TurnInProgress] wait fork::fork, needs Prompt:
             "Starts a Thread with a copy of another's conversation.", page Page::THREADS,

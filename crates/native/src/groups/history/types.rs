@@ -7,20 +7,29 @@ use serde_with::skip_serializing_none;
 
 use crate::groups::handshake::types::ClientRequestId;
 use crate::groups::thread::config::ThreadConfiguration;
+use crate::groups::thread::history_types::SortDirection;
 use crate::groups::thread::params::DynamicToolSpec;
-use crate::groups::thread::types::SessionIdentity;
+use crate::groups::thread::types::{SessionIdentity, ThreadSummary};
 use crate::wire::Timestamp;
 
-/// Params of `thread/search`.
+/// Params of `thread/search`: with `searchTerm`, or with `query` and `identity`.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSearchParams {
-    /// Whose Threads, as in `thread/list`.
-    pub identity: SessionIdentity,
-    /// Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
-    /// words of fewer than three characters do not count, nor do any after the eighth.
-    pub query: String,
+    /// The text that users or agents said, whatever case. The result has Threads then.
+    pub search_term: Option<String>,
+    /// With `searchTerm`: the order. Default `createdAt`.
+    pub sort_key: Option<ThreadSortKey>,
+    /// With `searchTerm`: its direction. Default `descending`.
+    pub sort_direction: Option<SortDirection>,
+    /// With `searchTerm`: archived Threads instead of all others. Default `false`.
+    pub archived: Option<bool>,
+    /// Extension, with `query`: whose Threads, as in `thread/list`.
+    pub identity: Option<SessionIdentity>,
+    /// Extension: words that must all be found, parts of words and whatever case. Words between double quotes stay
+    /// together; words of fewer than three characters do not count, nor do any after the eighth.
+    pub query: Option<String>,
     /// Only in this Thread.
     pub thread_id: Option<String>,
     /// Only in Items of these types, and in titles for `title`. Absent: everywhere.
@@ -30,13 +39,55 @@ pub struct ThreadSearchParams {
     pub include_archived: bool,
     /// Also every Thread of the workspace from these channels.
     pub cross_channel_origins: Option<Vec<String>>,
-    /// At most so many, 1 to 100. Default 20.
+    /// At most so many, 1 to 100. Default 50 with `searchTerm`, else 20.
     pub limit: Option<u32>,
     /// Go on after an earlier answer's `nextCursor`.
     pub cursor: Option<String>,
 }
 
-/// Result of `thread/search`: latest first.
+/// The time by which Threads are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadSortKey {
+    /// Their start.
+    #[default]
+    CreatedAt,
+    /// Their latest activity.
+    LastActiveAt,
+}
+
+/// Result of `thread/search`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ThreadSearchAnswer {
+    /// Of `query`.
+    Places(ThreadSearchResult),
+    /// Of `searchTerm`.
+    Threads(ThreadSearchThreadsResult),
+}
+
+/// Result of `thread/search` with `searchTerm`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchThreadsResult {
+    /// The Threads in order.
+    pub data: Vec<FoundThread>,
+    /// Given when there may be more.
+    pub next_cursor: Option<String>,
+}
+
+/// A Thread in which a text was said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundThread {
+    /// The Thread.
+    pub thread: ThreadSummary,
+    /// One line of text around the first place where it was said.
+    pub snippet: String,
+}
+
+/// Result of `thread/search` with `query`: latest first.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
-use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::tool_server::{
     ConfiguredServer, LoginNews, Secrets, ServerAccess, ToolServerConfig, ToolServerNews,
 };
+use bobbin_agent_api::workspace_config::ConfigOwner;
+use bobbin_agent_api::{ConfigNews, ConfigValueNews};
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::{Reach, ServerOrigin, ServerState, ToolServer, UnixMillis};
 
 use super::{MCP_LOGIN_COMPLETED, MCP_STATUS_UPDATED, WORKSPACE_CONFIG_CHANGED};
 use crate::convert::time;
 use crate::groups::mcp::types::{
-    McpLoginCompletedNotification, McpOriginKind, McpServerConfig, McpServerOrigin, McpServerStatus,
-    McpStatusUpdatedNotification, McpTransport, Seconds, WorkspaceConfigChangedNotification,
+    McpLoginCompletedNotification, McpOriginKind, McpScope, McpServerConfig, McpServerOrigin,
+    McpServerStatus, McpStatusUpdatedNotification, McpTransport, Seconds, WorkspaceConfigChangedNotification,
 };
 use crate::message;
 
@@ -163,6 +164,14 @@ pub(crate) fn status(server: &ToolServer) -> McpServerStatus {
     }
 }
 
+/// Returns the owner of the file that a client names.
+pub(crate) fn owner(scope: McpScope) -> ConfigOwner {
+    match scope {
+        McpScope::User => ConfigOwner::User,
+        McpScope::Workspace => ConfigOwner::Workspace,
+    }
+}
+
 fn origin(origin: ServerOrigin, name: &str) -> McpServerOrigin {
     let of_plugin = name.split_once(':').filter(|_| origin == ServerOrigin::Plugin);
     McpServerOrigin {
@@ -195,10 +204,18 @@ pub(crate) fn broadcast(news: &Broadcast, at: UnixMillis) -> Option<WireMessage>
         };
         return Some(message(MCP_LOGIN_COMPLETED, &params));
     }
-    let ConfigNews { source, regions } = news.get()?;
+    let (source, regions) = if let Some(ConfigValueNews { source, regions, .. }) = news.get() {
+        (*source, regions.clone())
+    } else {
+        let ConfigNews { source, regions } = news.get()?;
+        (
+            *source,
+            regions.iter().map(|region| (*region).to_owned()).collect(),
+        )
+    };
     let params = WorkspaceConfigChangedNotification {
-        source: (*source).to_owned(),
-        regions: regions.iter().map(|region| (*region).to_owned()).collect(),
+        source: source.to_owned(),
+        regions,
         changed_at: time(at),
     };
     Some(message(WORKSPACE_CONFIG_CHANGED, &params))

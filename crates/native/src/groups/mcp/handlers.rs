@@ -47,7 +47,7 @@ pub(super) fn status(_: &Client, servers: &Servers, _: IgnoredAny, responder: Re
 pub(super) async fn upsert(
     client: &Client,
     servers: &Servers,
-    McpUpsertParams { server, .. }: McpUpsertParams,
+    McpUpsertParams { server, scope, .. }: McpUpsertParams,
     responder: Responder,
 ) {
     let config = match convert::config_in(server) {
@@ -63,13 +63,13 @@ pub(super) async fn upsert(
         }),
         Err(error) => first.err(wire_error(&error)),
     });
-    servers.upsert(config, reply).await;
+    servers.upsert(config, scope.map(convert::owner), reply).await;
 }
 
 pub(super) async fn remove(
     client: &Client,
     servers: &Servers,
-    McpRemoveParams { name, .. }: McpRemoveParams,
+    McpRemoveParams { name, scope, .. }: McpRemoveParams,
     responder: Responder,
 ) {
     let Some(first) = client.first_time(responder) else {
@@ -79,7 +79,7 @@ pub(super) async fn remove(
         Ok(()) => first.ok(&McpRemoveResult { removed: true }),
         Err(error) => first.err(wire_error(&error)),
     });
-    servers.remove(name, reply).await;
+    servers.remove(name, scope.map(convert::owner), reply).await;
 }
 
 pub(super) fn test(

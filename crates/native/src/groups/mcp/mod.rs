@@ -38,12 +38,12 @@ pub static GROUP: Group = Group {
             test "server/mcp: servers_are_managed_over_the_wire";
         request "mcp/upsert" (McpUpsertParams => McpServerResult)
             [McpInvalid, McpNameConflict, McpReadOnly] wait_with(tool_servers) handlers::upsert, needs Own:
-            "Adds an MCP server to the workspace's configuration, or replaces it there. It starts in the background.",
+            "Adds an MCP server to a configuration file, or replaces it there. It starts in the background.",
             spec "05 §8", test "server/mcp: servers_are_managed_over_the_wire",
             note "a `clientRequestId` is known for as long as the server runs";
         request "mcp/remove" (McpRemoveParams => McpRemoveResult)
             [McpServerNotFound, McpReadOnly] wait_with(tool_servers) handlers::remove, needs Own:
-            "Removes an MCP server from the workspace's configuration.", spec "05 §8",
+            "Removes an MCP server from a configuration file.", spec "05 §8",
             test "server/mcp: servers_are_managed_over_the_wire",
             note "a `clientRequestId` is known for as long as the server runs";
         request "mcp/status/list" (EmptyParams => McpStatusListResult)

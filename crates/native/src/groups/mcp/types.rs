@@ -170,8 +170,20 @@ pub struct McpServerResult {
 pub struct McpUpsertParams {
     /// The whole entry.
     pub server: McpServerConfig,
+    /// The file. Default: the workspace's, unless the user's own file has a server of this name.
+    pub scope: Option<McpScope>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
+}
+
+/// The configuration file of an MCP server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpScope {
+    /// The user's own, for all workspaces.
+    User,
+    /// The workspace's. Its server hides one of the user's own with the same name.
+    Workspace,
 }
 
 /// Params of `mcp/remove`.
@@ -181,6 +193,8 @@ pub struct McpUpsertParams {
 pub struct McpRemoveParams {
     /// The server.
     pub name: String,
+    /// The file. Default: the workspace's.
+    pub scope: Option<McpScope>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
 }

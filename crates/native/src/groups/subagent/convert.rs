@@ -4,7 +4,7 @@ use bobbin_core::Edged;
 use bobbin_model as model;
 
 use crate::convert::time;
-use crate::groups::subagent::types::{SubagentEdge, SubagentTargetResult};
+use crate::groups::subagent::types::{SubagentEdge, SubagentTargetResult, SubagentTargetStatus};
 use crate::groups::system::types::SubagentProgress;
 use crate::groups::thread::types::{SubAgentSource, ThreadSource};
 
@@ -79,7 +79,11 @@ pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> O
         agent_role: source.role.clone(),
         profile_name,
         runtime_type,
+        agent_path: None,
+        task_name: None,
         supports_send_input: can.send_input,
+        supports_send_message: can.send_input,
+        supports_followup_task: can.send_input,
         supports_resume: can.resume,
         supports_close: can.close,
         status: edge.status,
@@ -90,17 +94,35 @@ pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> O
 
 /// Returns an edge that was just opened or closed.
 pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> SubagentTargetResult {
-    let (source, can) = (&edged.source, Can::with(edged.edge.status));
+    let status = match edged.edge.status {
+        model::EdgeStatus::Open => SubagentTargetStatus::Open,
+        model::EdgeStatus::Closed => SubagentTargetStatus::Closed,
+    };
+    target(child, &edged.source, edged.edge.status, status)
+}
+
+/// Returns the state of a subagent after a request.
+pub(crate) fn target(
+    child: &model::ThreadId,
+    source: &model::SubAgentSource,
+    edge: model::EdgeStatus,
+    status: SubagentTargetStatus,
+) -> SubagentTargetResult {
+    let can = Can::with(edge);
     let (profile_name, runtime_type) = profile(source);
     SubagentTargetResult {
         child_thread_id: child.to_string(),
-        status: edged.edge.status,
+        status,
+        agent_path: None,
+        task_name: None,
         message: None,
         agent_nickname: source.nickname.clone(),
         agent_role: source.role.clone(),
         profile_name,
         runtime_type,
         supports_send_input: can.send_input,
+        supports_send_message: can.send_input,
+        supports_followup_task: can.send_input,
         supports_resume: can.resume,
         supports_close: can.close,
     }

@@ -2,12 +2,14 @@
 
 pub(crate) mod convert;
 pub(crate) mod handlers;
+mod paths;
 pub mod types;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 use crate::groups::subagent::types::{
-    SubagentChildrenListParams, SubagentChildrenListResult, SubagentTargetParams, SubagentTargetResult,
+    SubagentChildrenListParams, SubagentChildrenListResult, SubagentCloseParams, SubagentFollowupParams,
+    SubagentMessageParams, SubagentTargetParams, SubagentTargetResult,
 };
 use crate::groups::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
 
@@ -23,7 +25,15 @@ pub static GROUP: Group = Group {
             [ThreadNotFound] now handlers::children, needs Read:
             "Lists the subagents of a Thread.", spec "05 §10.2",
             test "native/subagents: subagents_are_listed_closed_and_opened_again";
-        request "subagent/close" (SubagentTargetParams => SubagentTargetResult)
+        request "subagent/sendMessage" (SubagentMessageParams => SubagentTargetResult)
+            [ThreadNotFound, ThreadNotActive] wait handlers::send_message, needs Prompt:
+            "Gives a subagent a message, which its next model call gets.", spec "07 §6.10",
+            test "native/subagents: a_subagent_is_given_messages_and_tasks_by_its_path";
+        request "subagent/followupTask" (SubagentFollowupParams => SubagentTargetResult)
+            [ThreadNotFound, ThreadNotActive] wait handlers::followup, needs Prompt:
+            "Gives a subagent another task.", spec "07 §6.10",
+            test "native/subagents: a_subagent_is_given_messages_and_tasks_by_its_path";
+        request "subagent/close" (SubagentCloseParams => SubagentTargetResult)
             [ThreadNotFound] wait handlers::close, needs Prompt:
             "Closes a subagent; what it does is stopped.", spec "05 §10.2",
             test "native/subagents: subagents_are_listed_closed_and_opened_again";

@@ -77,7 +77,7 @@ pub(super) fn list(client: &Client, params: ThreadListParams, responder: Respond
                 let more = threads.len() > limit as usize;
                 threads.truncate(limit as usize);
                 let last = threads.last().filter(|_| more).map(|last| &last.header);
-                let next_cursor = last.map(|last| format!("{}_{}", last.last_active_at.0, last.id));
+                let next_cursor = last.map(|last| list_cursor(last.last_active_at, &last.id));
                 let data: Vec<_> = threads.into_iter().map(convert::summary).collect();
                 let total_matched = (is_first && !more).then_some(data.len() as u64);
                 responder.ok(ThreadListResult {
@@ -215,8 +215,13 @@ async fn turns(
     Ok((turns.map(|turn| client.native.turn(id, turn)).collect(), page))
 }
 
+/// Returns the cursor of what follows a Thread in a list.
+pub(crate) fn list_cursor(at: UnixMillis, id: &ThreadId) -> String {
+    format!("{}_{id}", at.0)
+}
+
 /// Parses a list's cursor: the end of the last page.
-fn place_in_list(cursor: &str) -> Option<(UnixMillis, ThreadId)> {
+pub(crate) fn place_in_list(cursor: &str) -> Option<(UnixMillis, ThreadId)> {
     let (at, id) = cursor.split_once('_')?;
     Some((UnixMillis(at.parse().ok()?), ThreadId::new(id)))
 }
