@@ -280,3 +280,29 @@ async fn a_compaction_is_asked_for_and_stopped() {
     server.kill().await;
     drop(client.finish().await);
 }
+
+#[tokio::test]
+async fn the_tools_of_the_server_are_listed() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut client = server.client("cl").await;
+    let names = |listed: &Value, plan: bool| -> Vec<String> {
+        let tools = listed["tools"].as_array().unwrap().iter();
+        let tools = tools.filter(|tool| tool["planMode"] == true || !plan);
+        tools
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let all = client.call("tool/list", json!({})).await;
+    let agent = names(&all, false);
+    assert!(
+        agent.is_sorted() && agent.contains(&"WriteFile".to_owned()),
+        "{agent:?}"
+    );
+    let plan = client.call("tool/list", json!({ "mode": "plan" })).await;
+    assert_eq!(names(&plan, false), names(&all, true));
+    assert!(!names(&plan, false).contains(&"WriteFile".to_owned()));
+    assert_eq!(client.call("tool/list", json!({ "mode": "other" })).await, all);
+    server.kill().await;
+    drop(client.finish().await);
+}

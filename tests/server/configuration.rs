@@ -736,3 +736,109 @@ async fn the_schema_says_what_counts_and_no_secret() {
     client.finish().await;
     server.wait().await.unwrap();
 }
+
+#[tokio::test]
+async fn providers_are_made_tested_changed_and_removed() {
+    let script = Script {
+        models: vec!["scripted".into()],
+        key: Some("sk-sesame".into()),
+        ..Script::default()
+    };
+    let provider = ModelServer::start(script).await.unwrap();
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let (mut server, mut client) = mcp::start(&workspace, &home).await;
+    assert_eq!(
+        client.call("provider/list", json!({})).await,
+        json!({ "providers": [] })
+    );
+    let mut draft =
+        json!({ "protocol": "openai-chat-completions", "endPoint": provider.base_url(), "apiKey": "wrong" });
+    let tested = client.call("provider/test", draft.clone()).await;
+    assert_eq!(
+        (&tested["success"], &tested["errorCode"]),
+        (&json!(false), &json!("Unauthorized"))
+    );
+    draft["apiKey"] = json!("sk-sesame");
+    let tested = client.call("provider/test", draft.clone()).await;
+    assert_eq!(
+        (&tested["success"], &tested["models"][0]["id"]),
+        (&json!(true), &json!("scripted"))
+    );
+    draft["id"] = json!("kiln");
+    draft["displayName"] = json!("The kiln");
+    draft["streamIdleTimeoutMs"] = json!(60_000);
+    let made = client.call("provider/create", draft.clone()).await["provider"].clone();
+    assert_eq!(
+        made,
+        json!({
+            "id": "kiln", "displayName": "The kiln", "protocol": "openai-chat-completions", "hasApiKey": true,
+            "apiKey": "***", "endPoint": provider.base_url(), "authMethod": "apiKey",
+            "supportsImageGeneration": false,
+            "capabilities": { "modelListing": true, "streamingChat": true, "toolCalling": true },
+            "streamIdleTimeoutMs": 60_000, "streamMaxRetries": 3,
+        })
+    );
+    assert_eq!(
+        client.call("provider/list", json!({})).await,
+        json!({ "providers": [made] })
+    );
+    let news = client.wait_for("workspace/configChanged").await;
+    assert_eq!(news["params"]["regions"], json!(["workspace.providers"]));
+    let listed = client.call("model/list", json!({ "providerId": "kiln" })).await;
+    assert_eq!(listed["models"][0]["id"], "kiln/scripted");
+
+    // A key stays at its address.
+    let elsewhere = json!({ "providerId": "kiln", "endPoint": "http://127.0.0.1:1/v1" });
+    let tested = client.call("provider/test", elsewhere).await;
+    assert_eq!(tested["success"], false);
+    let renamed = json!({ "id": "Kiln", "displayName": "Kiln 2", "endPoint": provider.base_url() });
+    let changed = client.call("provider/update", renamed).await["provider"].clone();
+    assert_eq!(
+        (&changed["displayName"], &changed["hasApiKey"]),
+        (&json!("Kiln 2"), &json!(true))
+    );
+    let own = home.path().join(".craft/config.json");
+    let written = || -> Value { serde_json::from_str(&std::fs::read_to_string(&own).unwrap()).unwrap() };
+    assert_eq!(written()["Providers"]["kiln"]["ApiKey"], "sk-sesame");
+    assert_eq!(
+        std::fs::metadata(&own).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    for (method, params) in [
+        ("provider/create", draft),
+        ("provider/create", json!({ "id": "shelf" })),
+        (
+            "provider/create",
+            json!({ "id": "a/b", "protocol": "anthropic", "endPoint": provider.base_url() }),
+        ),
+        (
+            "provider/update",
+            json!({ "id": "anthropic", "endPoint": provider.base_url() }),
+        ),
+        ("provider/update", json!({ "id": "kiln", "endPoint": "nowhere" })),
+        ("provider/update", json!({ "id": "shelf" })),
+        ("provider/delete", json!({ "id": "shelf" })),
+        ("provider/test", json!({ "providerId": "shelf" })),
+    ] {
+        let error = client.error(method, params.clone()).await;
+        assert_eq!(error["code"], -32602, "{method} {params}");
+    }
+    for (change, has_key) in [
+        (json!({ "apiKey": null }), false),
+        (json!({ "apiKey": "sk-sesame" }), true),
+        (json!({ "endPoint": "http://127.0.0.1:1/v1" }), false),
+    ] {
+        let mut params = json!({ "id": "kiln" });
+        params
+            .as_object_mut()
+            .unwrap()
+            .extend(change.as_object().unwrap().clone());
+        let changed = client.call("provider/update", params).await;
+        assert_eq!(changed["provider"]["hasApiKey"], has_key, "{change}");
+    }
+    let gone = client.call("provider/delete", json!({ "id": "kiln" })).await;
+    assert_eq!(gone, json!({ "deleted": true }));
+    assert_eq!(written().get("Providers"), None);
+    client.finish().await;
+    server.wait().await.unwrap();
+}

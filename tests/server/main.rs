@@ -115,6 +115,8 @@ mod tasks;
 mod terminals;
 #[cfg(test)]
 mod threads;
+#[cfg(test)]
+mod today;
 #[cfg(all(test, feature = "otel"))]
 mod traces;
 #[cfg(test)]

@@ -140,8 +140,11 @@ async fn model_list_has_what_the_provider_says_or_why_not() {
     let mut client = Client::ready(link, "lister", json!({})).await;
     let listed = client.call("model/list", json!({})).await;
     let expected = json!([
-        { "id": "offline", "ownedBy": "bobbin", "createdAt": "1970-01-01T00:00:00.000Z" },
-        { "id": "script/scripted", "ownedBy": "script", "createdAt": "2023-11-14T22:13:20.000Z" },
+        { "id": "offline", "ownedBy": "bobbin", "createdAt": "1970-01-01T00:00:00.000Z", "isDefault": true },
+        {
+            "id": "script/scripted", "ownedBy": "script", "createdAt": "2023-11-14T22:13:20.000Z",
+            "isDefault": false, "providerId": "script", "protocol": "anthropic",
+        },
     ]);
     assert_eq!(listed, json!({ "success": true, "models": expected }));
 

@@ -34,6 +34,7 @@ fn runner_process() {
 #[case("finecode")]
 #[case("device")]
 #[case("schedules")]
+#[case("usage")]
 #[case("plugin")]
 #[case("channel")]
 #[tokio::test]

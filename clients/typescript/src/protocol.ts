@@ -116,6 +116,151 @@ export interface ArtifactIdChannelMessageSource {
   kind: "artifactId";
 }
 
+/** A prompt that runs by the clock. */
+export interface Automation {
+  /** As the client gave it; without effect here. */
+  agentProfileId?: string;
+  /** Its rights. */
+  approvalPolicy: AutomationApprovalPolicy;
+  /** When it was made. */
+  createdAt: string;
+  /** The Thread of its runs. */
+  executionMode: ExecutionMode;
+  /** Its id; a task or a cron job has the same. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** Its next time. */
+  nextRunAt?: string;
+  /** The ends of runs of which clients notify the user. */
+  notificationPolicy: NotificationPolicy;
+  /** Of a cron job: the chat from which it comes. */
+  origin?: AutomationOrigin;
+  /** The input of each run. */
+  prompt: string;
+  /** When it runs. */
+  schedule: AutomationSchedule;
+  /** Whether it runs by the clock. */
+  status: AutomationStatus;
+  /** Of `thread`: the Thread. */
+  targetThreadId?: string;
+  /** When it last changed. */
+  updatedAt: string;
+  /** Grows with each change of its definition. */
+  version: number;
+  /** The folder of its runs. */
+  workspaceMode: AutomationWorkspaceMode;
+}
+
+/** The rights of an automation. */
+export type AutomationApprovalPolicy = "workspaceScope" | "fullAuto";
+
+/** The delivery of the result of a run. */
+export type AutomationDeliveryStatus = "pending" | "sent" | "skipped" | "failed";
+
+/** The definition of an automation. */
+export interface AutomationInput {
+  /** Stored and returned. */
+  agentProfileId?: string;
+  /** Its rights. */
+  approvalPolicy: AutomationApprovalPolicy;
+  /** The Thread of its runs. */
+  executionMode: ExecutionMode;
+  /** Its name, at most 200 characters. */
+  name: string;
+  /** Default `important` for `thread`, `all` for `independent`. */
+  notificationPolicy?: NotificationPolicy;
+  /** The input of each run, at most 10,000 characters. */
+  prompt: string;
+  /** When it runs. */
+  schedule: AutomationSchedule;
+  /** `active` or `paused`. */
+  status: AutomationStatus;
+  /** Of `thread`: the Thread. Needed there. */
+  targetThreadId?: string;
+  /** The folder of its runs. Default `project`. */
+  workspaceMode?: AutomationWorkspaceMode;
+}
+
+/** The chat from which an automation comes. */
+export interface AutomationOrigin {
+  /** The channel. */
+  channel: string;
+  /** The chat that gets the results. */
+  deliveryTarget?: string;
+  /** The user there. */
+  userId: string;
+}
+
+/** A definition to start from. */
+export interface AutomationPreset {
+  /** Its id. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** The input of each run. */
+  prompt: string;
+  /** When it runs. */
+  schedule?: AutomationSchedule;
+}
+
+/** A run of an automation. */
+export interface AutomationRun {
+  /** The automation. */
+  automationId: string;
+  /** When it ended. */
+  completedAt?: string;
+  /** When it was requested or due. */
+  createdAt: string;
+  /** The `version` with which it started. */
+  definitionVersion: number;
+  /** The delivery of its result. */
+  deliveryStatus: AutomationDeliveryStatus;
+  /** Why it failed. */
+  error?: string;
+  /** Its id. */
+  id: string;
+  /** When its user read of it. */
+  readAt?: string;
+  /** The time of the schedule at which it started; absent for a run by hand. */
+  scheduledAt?: string;
+  /** When it started. */
+  startedAt?: string;
+  /** How far it is. */
+  status: AutomationRunStatus;
+  /** The agent's last message, at most 500 characters. */
+  summary?: string;
+  /** Its Thread. */
+  threadId?: string;
+}
+
+/** How far a run is. */
+export type AutomationRunStatus = "queued" | "running" | "succeeded" | "failed" | "cancelled" | "interrupted";
+
+/** When an automation runs. */
+export interface AutomationSchedule {
+  /** Of `at`: the time. */
+  at?: string;
+  /** Of `weekly`: 1 (Monday) to 7 (Sunday). */
+  days?: number[];
+  /** Of `every`: milliseconds between two runs, at least 60,000. */
+  everyMs?: number;
+  /** Of `daily`, `weekdays` and `weekly`: 0 to 23. */
+  hour?: number;
+  /** Its kind. */
+  kind: AutomationScheduleKind;
+  /** Of `daily`, `weekdays` and `weekly`: 0 to 59. Default 0. */
+  minute?: number;
+  /** Of `daily`, `weekdays` and `weekly`: an IANA time zone. Default UTC. */
+  timeZone?: string;
+}
+
+/** The kind of an automation's schedule. */
+export type AutomationScheduleKind = "at" | "every" | "daily" | "weekdays" | "weekly";
+
+/** Whether an automation runs by the clock. */
+export type AutomationStatus = "active" | "paused" | "completed";
+
 /** An automation task. */
 export interface AutomationTask {
   /** The agent's last message, or the reason of a failure. */
@@ -190,6 +335,9 @@ export interface AutomationThreadBinding {
   /** The Thread. */
   threadId: string;
 }
+
+/** The folder of an automation's runs. */
+export type AutomationWorkspaceMode = "project" | "worktree";
 
 /** A command that goes on while its Turn does other things. */
 export interface BackgroundTerminal {
@@ -840,6 +988,9 @@ export interface ErrorPayload {
   message: string;
 }
 
+/** The Thread of an automation's runs. */
+export type ExecutionMode = "thread" | "independent";
+
 /** An extension. */
 export interface ExtensionHermesOrigin {
   /** Its id. */
@@ -1294,6 +1445,20 @@ export interface ListIdentity {
 /** The Threads that a list is about. */
 export type ListScope = "identity" | "workspace";
 
+/** A tool of the server. */
+export interface ListedTool {
+  /** Its purpose, as models read it. */
+  description: string;
+  /** Always empty: this server has no pictures of tools. */
+  icon: string;
+  /** Its name, as rules and models use it. */
+  name: string;
+  /** Whether plan mode has it. */
+  planMode: boolean;
+  /** Its owner. */
+  source: ToolSource;
+}
+
 /** A picture on the server's disk. */
 export interface LocalImagePart {
   /** How to show it. */
@@ -1480,18 +1645,50 @@ export type MissedRun = "run" | "skip";
 
 /** A model. */
 export interface ModelInfo {
+  /** Tokens of its window, if known. */
+  contextWindow?: number;
   /** When it was made; 1970 if unknown. */
   createdAt: string;
   /** The id for a Thread's configuration. */
   id: string;
+  /** Whether it is the default. Of the models of one provider that has not the default, the first. */
+  isDefault: boolean;
   /** Its maker; may be empty. */
   ownedBy: string;
+  /** Extension: its price, if a setting has one. */
+  price?: ModelPriceInfo;
+  /** The protocol that its provider speaks. */
+  protocol?: ProviderProtocol;
+  /** Its provider's name in settings; absent for the offline model. */
+  providerId?: string;
   /** The values of `reasoningEffort` that it accepts. */
   reasoningEfforts?: ReasoningEffort[];
 }
 
 /** A problem with a provider. */
 export type ModelListErrorCode = "MissingApiKey" | "InvalidEndpoint" | "Unauthorized" | "Forbidden" | "EndpointNotSupported" | "Network" | "Timeout" | "Unknown";
+
+/** Extension: the price of a million tokens, in whole units of the currency. */
+export interface ModelPriceInfo {
+  /** For those of them that its provider has in a cache. */
+  cachedInput: number;
+  /** The currency as three letters, such as `EUR`, if a setting names it. */
+  currency?: string;
+  /** For tokens that the model reads. */
+  input: number;
+  /** For tokens that it writes. */
+  output: number;
+}
+
+/** A key and its share. */
+export interface MostUsed {
+  /** Turns with it. */
+  count: number;
+  /** Its name. */
+  key: string;
+  /** All Turns. */
+  total: number;
+}
 
 /** The client's JavaScript runtime. */
 export interface NodeReplCapability {
@@ -1501,6 +1698,9 @@ export interface NodeReplCapability {
 
 /** The cause of such an action. */
 export type NoticeTrigger = "auto" | "reactive" | "manual" | "";
+
+/** The ends of runs of which the user is notified. */
+export type NotificationPolicy = "important" | "all" | "failures";
 
 /** The format of a command's output. */
 export type OutputFormat = "text" | "json";
@@ -1747,6 +1947,40 @@ export interface PolicyRule {
   text: string;
 }
 
+/** How requests to a provider are authenticated. */
+export type ProviderAuth = "apiKey";
+
+/** A provider of models. */
+export interface ProviderInfo {
+  /** `***` if there is a key. */
+  apiKey?: string;
+  /** How requests are authenticated. */
+  authMethod: ProviderAuth;
+  /** Its abilities by name. */
+  capabilities: Record<string, boolean>;
+  /** Its name for users. */
+  displayName: string;
+  /** Its address. */
+  endPoint: string;
+  /** Whether there is a key for it. */
+  hasApiKey: boolean;
+  /** Its name in settings; its models are `ID/MODEL`. */
+  id: string;
+  /** Most tokens of one reply. */
+  maxOutputTokens?: number;
+  /** The protocol that it speaks. */
+  protocol: ProviderProtocol;
+  /** Longest silence in a reply, in milliseconds. */
+  streamIdleTimeoutMs: number;
+  /** How often a failed request is repeated. */
+  streamMaxRetries: number;
+  /** Always `false`. */
+  supportsImageGeneration: boolean;
+}
+
+/** The protocol that a provider speaks. */
+export type ProviderProtocol = "openai-chat-completions" | "openai-responses" | "anthropic";
+
 /** A provider of models. */
 export interface ProviderSetting {
   /** Its key. With an address and without a key, an earlier key is removed. */
@@ -1889,6 +2123,8 @@ export interface ServerCapabilities {
   pluginManagement?: boolean;
   /** Extension: `policy/explain`. */
   policyExplain?: boolean;
+  /** `provider/*`. */
+  providerManagement?: boolean;
   /** The server may ask questions of the model. */
   requestUserInput?: boolean;
   /** Extension: `server/stats`. */
@@ -1899,7 +2135,7 @@ export interface ServerCapabilities {
   skillsManagement?: boolean;
   /** `subagent/profiles/*` and `subagent/settings/update`. */
   subAgentManagement?: boolean;
-  /** `subagent/children/list`, `subagent/close`, `subagent/resume`. */
+  /** `subagent/children/list`, `sendMessage`, `followupTask`, `close` and `resume`. */
   subAgentSessions?: boolean;
   /** `thread/fork`. */
   threadFork?: boolean;
@@ -1911,8 +2147,12 @@ export interface ServerCapabilities {
   threadSearch?: boolean;
   /** `thread/subscribe` and `thread/unsubscribe`. */
   threadSubscriptions?: boolean;
+  /** `tool/list`. */
+  toolCatalog?: boolean;
   /** Extension: `turn/revert`. */
   turnRevert?: boolean;
+  /** `usage/*` and `profile/insights`. */
+  usageTelemetry?: boolean;
   /** `workspace/config/*`. */
   workspaceConfigManagement?: boolean;
   /** Extension: `workspace/trust/*`. */
@@ -1989,6 +2229,14 @@ export interface SkillRefPart {
 
 /** The owner of a skill. */
 export type SkillSource = "workspace" | "plugin" | "builtin" | "user";
+
+/** How often a skill was used. */
+export interface SkillUses {
+  /** The number of its uses. */
+  count: number;
+  /** The skill. */
+  name: string;
+}
 
 /** The order of a list. */
 export type SortDirection = "ascending" | "descending";
@@ -2647,6 +2895,9 @@ export interface ToolResultPayload {
   toolName: string;
 }
 
+/** The owner of a tool. */
+export type ToolSource = "builtin";
+
 /** What sends an input in a user's place. */
 export type TriggerKind = "heartbeat" | "cron" | "automation" | "subagentFollowupTask";
 
@@ -2726,6 +2977,87 @@ export interface UrlChannelMessageSource {
   kind: "url";
   /** `http` or `https`. */
   url: string;
+}
+
+/** One day of a history. */
+export interface UsageDay {
+  /** The day, `YYYY-MM-DD`. */
+  date: string;
+  /** The sum. */
+  total: number;
+  /** The parts by key; those with 0 are left out. */
+  values: UsageValue[];
+}
+
+/** Key by which a history is divided. */
+export type UsageGrouping = "none" | "tokenType" | "surface" | "model" | "reasoning" | "speed" | "toolSource" | "tool" | "skill";
+
+/** Metric of a history. */
+export type UsageMetric = "tokens" | "turns" | "requests" | "toolCalls" | "skillUses" | "errors";
+
+/** Usage of the Turns of a Thread with one model. */
+export interface UsageOfModel {
+  /** The share of read tokens that come from a cache, 0 to 1. */
+  cacheHitRate: number;
+  /** Tokens read from a cache. */
+  cachedInputTokens: number;
+  /** Tokens read. */
+  inputTokens: number;
+  /** The model; absent for the usual one. */
+  model?: string;
+  /** Tokens written. */
+  outputTokens: number;
+  /** How much it reasons; absent as usual. */
+  reasoningEffort?: string;
+  /** Tokens read and written. */
+  totalTokens: number;
+  /** Number of Turns. */
+  turns: number;
+}
+
+/** Usage of one Thread. */
+export interface UsageOfThread {
+  /** Whether it is archived. */
+  archived: boolean;
+  /** The share of read tokens that come from a cache, 0 to 1. */
+  cacheHitRate: number;
+  /** Tokens read from a cache. */
+  cachedInputTokens: number;
+  /** Tokens read. */
+  inputTokens: number;
+  /** Its latest activity. */
+  lastActiveAt: string;
+  /** The channel that started it. */
+  originChannel: string;
+  /** Tokens written. */
+  outputTokens: number;
+  /** The Thread. */
+  threadId: string;
+  /** Its title. */
+  title?: string;
+  /** Tokens read and written. */
+  totalTokens: number;
+  /** Number of Turns. */
+  turns: number;
+}
+
+/** A sum with its key. */
+export interface UsageSeries {
+  /** The key. */
+  key: string;
+  /** The sum of all days. */
+  total: number;
+}
+
+/** The unit of a history. */
+export type UsageUnit = "tokens" | "count";
+
+/** A number with its key. */
+export interface UsageValue {
+  /** The key. */
+  key: string;
+  /** The number. */
+  value: number;
 }
 
 /** The answer to one question. */
@@ -3894,6 +4226,12 @@ export interface WelcomeSuggestionsResult {
   source: WelcomeSuggestionSource;
 }
 
+/** Params of `model/list`. */
+export interface ModelListParams {
+  /** Lists the models of this provider alone. */
+  providerId?: string;
+}
+
 /** Result of `model/list`. Trouble with a provider is no error of the request. */
 export interface ModelListResult {
   /** The error of a provider. */
@@ -3902,6 +4240,10 @@ export interface ModelListResult {
   errorMessage?: string;
   /** The models; none when it could not. */
   models: ModelInfo[];
+  /** The protocol that it speaks. */
+  protocol?: ProviderProtocol;
+  /** The provider that was asked for. */
+  providerId?: string;
   /** Whether the list could be had. */
   success: boolean;
 }
@@ -3922,6 +4264,86 @@ export interface WorkspaceDefaultsResult {
   notice?: string;
   /** The values of `reasoningEffort` that the model accepts. */
   reasoningEfforts: ReasoningEffort[];
+}
+
+/** Result of `provider/list`. */
+export interface ProviderListResult {
+  /** The providers. */
+  providers: ProviderInfo[];
+}
+
+/** Params of `provider/create` and `provider/update`. A member that is left out is not changed. */
+export interface ProviderEditParams {
+  /** Its key; `null` and an empty text remove it. */
+  apiKey?: string | null;
+  /** Its name for users. */
+  displayName?: string;
+  /** Its address. Needed for a new provider that is not built in. */
+  endPoint?: string;
+  /** The provider's name in settings. */
+  id: string;
+  /** Most tokens of one reply, from 1 on. */
+  maxOutputTokens?: number;
+  /** The protocol that it speaks. Needed for a new provider that is not built in. */
+  protocol?: ProviderProtocol;
+  /** Longest silence in a reply, in milliseconds; counted in whole seconds. */
+  streamIdleTimeoutMs?: number;
+  /** How often a failed request is repeated, at most 9. */
+  streamMaxRetries?: number;
+}
+
+/** Result of `provider/create` and `provider/update`. */
+export interface ProviderResult {
+  /** The provider. */
+  provider: ProviderInfo;
+}
+
+/** Params of `provider/delete`. */
+export interface ProviderDeleteParams {
+  /** The provider's name in settings. */
+  id: string;
+}
+
+/** Result of `provider/delete`. */
+export interface ProviderDeleteResult {
+  /** Always `true`. */
+  deleted: boolean;
+}
+
+/** Params of `provider/test`: a provider of the settings, a draft, or a provider with changes. */
+export interface ProviderTestParams {
+  /** Its key; `null` and an empty text remove it. */
+  apiKey?: string | null;
+  /** Its name for users. */
+  displayName?: string;
+  /** Its address. Needed for a new provider that is not built in. */
+  endPoint?: string;
+  /** Most tokens of one reply, from 1 on. */
+  maxOutputTokens?: number;
+  /** The protocol that it speaks. Needed for a new provider that is not built in. */
+  protocol?: ProviderProtocol;
+  /** The provider's name in settings; needed unless `protocol` and `endPoint` are there. */
+  providerId?: string;
+  /** Longest silence in a reply, in milliseconds; counted in whole seconds. */
+  streamIdleTimeoutMs?: number;
+  /** How often a failed request is repeated, at most 9. */
+  streamMaxRetries?: number;
+}
+
+/** Result of `provider/test`. Trouble with the provider is no error of the request. */
+export interface ProviderTestResult {
+  /** The kind of trouble. */
+  errorCode?: ModelListErrorCode;
+  /** The trouble, for the user. */
+  errorMessage?: string;
+  /** The models. */
+  models: ModelInfo[];
+  /** The protocol that was spoken. */
+  protocol: ProviderProtocol;
+  /** The provider that was asked for. */
+  providerId?: string;
+  /** Whether the provider has listed its models. */
+  success: boolean;
 }
 
 /** Result of `server/stats`: one moment, taken without waiting for any work. */
@@ -4136,6 +4558,18 @@ export interface WorkspaceTrustSetParams {
   fingerprints?: string[];
   /** Whether the folder is trusted; `false` revokes all trust in it. */
   trusted: boolean;
+}
+
+/** Params of `tool/list`. */
+export interface ToolListParams {
+  /** `plan` for the tools of plan mode; else those of `agent`. */
+  mode?: string;
+}
+
+/** Result of `tool/list`. */
+export interface ToolListResult {
+  /** The tools by name. */
+  tools: ListedTool[];
 }
 
 /** Result of `hermes/extension/list`. */
@@ -4749,6 +5183,91 @@ export interface AutomationTemplateDeleteParams {
   id: string;
 }
 
+/** Params of `automation/list`. */
+export type AutomationListParams = Record<string, unknown>;
+
+/** Result of `automation/list`. */
+export interface AutomationListResult {
+  /** Tasks, then cron jobs, each oldest first. */
+  automations: Automation[];
+}
+
+/** Params of `automation/read`. */
+export interface AutomationReadParams {
+  /** The automation. */
+  automationId: string;
+}
+
+/** Result of `automation/read`, `automation/create` and `automation/update`. */
+export interface AutomationResult {
+  /** The automation. */
+  automation: Automation;
+}
+
+/** Params of `automation/create`. */
+export interface AutomationCreateParams {
+  /** The definition. */
+  automation: AutomationInput;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+}
+
+/** Params of `automation/update`. */
+export interface AutomationUpdateParams {
+  /** The whole definition. */
+  automation: AutomationInput;
+  /** The automation. */
+  automationId: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The `version` that it must have. */
+  expectedVersion: number;
+}
+
+/** Params of `automation/delete` and `automation/run`. */
+export interface AutomationParams {
+  /** The automation. */
+  automationId: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+}
+
+/** Result of `automation/run`. */
+export interface AutomationRunResult {
+  /** The run. */
+  run: AutomationRun;
+}
+
+/** Result of `automation/runs/list` and `automation/runs/read`. */
+export interface AutomationRunsResult {
+  /** The runs, newest first; the latest 31 that have ended. */
+  runs: AutomationRun[];
+}
+
+/** Params of `automation/runs/read`. */
+export interface AutomationRunsReadParams {
+  /** The automation. */
+  automationId: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Whether their user has read of them. */
+  read: boolean;
+  /** The runs, at most 31. */
+  runIds: string[];
+}
+
+/** Params of `automation/presets/list`. */
+export interface AutomationPresetsListParams {
+  /** The user's language; the presets of this server are English. */
+  locale?: string;
+}
+
+/** Result of `automation/presets/list`. */
+export interface AutomationPresetsListResult {
+  /** The presets. */
+  presets: AutomationPreset[];
+}
+
 /** Params of `plugin/list`. */
 export interface PluginListParams {
   /** Whether disabled plugins are listed. Default `true`. */
@@ -4913,6 +5432,162 @@ export interface SubagentSettingsResult {
   settings: SubagentSettings;
 }
 
+/** Params of `usage/summary`. */
+export interface UsageSummaryParams {
+  /** The first day, `YYYY-MM-DD`. Absent: the earliest. */
+  from?: string;
+  /** The last day. Absent: the latest. */
+  to?: string;
+  /** Minutes to add to UTC for the local time, cut to ±840. Default 0. */
+  tzOffsetMinutes?: number;
+}
+
+/** Result of `usage/summary`. */
+export interface UsageSummaryResult {
+  /** The same for one call. */
+  avgToolDurationMs: number;
+  /** The share of read tokens that come from a cache, 0 to 1. */
+  cacheHitRate: number;
+  /** The longest call of a tool. */
+  maxToolDurationMs: number;
+  /** Number of Threads. */
+  sessionCount: number;
+  /** Always 0: no provider's writes to a cache are counted. */
+  totalCacheWriteInputTokens: number;
+  /** Tokens read from a cache. */
+  totalCachedInputTokens: number;
+  /** Compactions of conversations. */
+  totalContextCompactions: number;
+  /** Errors. */
+  totalErrors: number;
+  /** Tokens read and not from a cache. */
+  totalFreshInputTokens: number;
+  /** Tokens that models read. */
+  totalInputTokens: number;
+  /** The same as `totalFreshInputTokens`. */
+  totalNonCachedInputTokens: number;
+  /** Tokens that models wrote. */
+  totalOutputTokens: number;
+  /** Tokens of reasoning, among those written. */
+  totalReasoningOutputTokens: number;
+  /** Calls of models. */
+  totalRequests: number;
+  /** Their answers. */
+  totalResponses: number;
+  /** Tokens read and written. */
+  totalTokens: number;
+  /** Calls of tools. */
+  totalToolCalls: number;
+  /** Time of tools, in milliseconds. */
+  totalToolDurationMs: number;
+}
+
+/** Params of `usage/history`. */
+export interface UsageHistoryParams {
+  /** The first day, `YYYY-MM-DD`. Absent: the earliest. */
+  from?: string;
+  /**
+   * The key by which it is divided. By metric: `tokens` takes `tokenType`; `tokens`, `turns` and `requests` take
+   * `surface`, `model`, `reasoning` and `speed`; `toolCalls` takes `toolSource` and `tool`; `skillUses` takes `skill`;
+   * `errors` takes `surface`. Default `none`.
+   */
+  groupBy?: UsageGrouping;
+  /** The metric. */
+  metric: UsageMetric;
+  /** The last day. Absent: the latest. */
+  to?: string;
+  /** Most keys of their own, 1 to 20; the rest counts as `other`. Default 10. */
+  topLimit?: number;
+  /** Minutes to add to UTC for the local time, cut to ±840. Default 0. */
+  tzOffsetMinutes?: number;
+}
+
+/** Result of `usage/history`. */
+export interface UsageHistoryResult {
+  /** The days on which something was used, in order. */
+  days: UsageDay[];
+  /** The key by which it is divided. */
+  groupBy: UsageGrouping;
+  /** The keys, the largest first, `other` last. */
+  series: UsageSeries[];
+  /** The unit. */
+  unit: UsageUnit;
+}
+
+/** Params of `usage/threads`. */
+export interface UsageThreadsParams {
+  /** The first day, `YYYY-MM-DD`. Absent: the earliest. */
+  from?: string;
+  /** Most Threads, 1 to 50. Default 5. */
+  limit?: number;
+  /** The last day. Absent: the latest. */
+  to?: string;
+  /** Minutes to add to UTC for the local time, cut to ±840. Default 0. */
+  tzOffsetMinutes?: number;
+}
+
+/** Result of `usage/threads`. */
+export interface UsageThreadsResult {
+  /** The Threads, those with most tokens first. */
+  threads: UsageOfThread[];
+}
+
+/** Params of `usage/thread`. */
+export interface UsageThreadParams {
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `usage/thread`. */
+export interface UsageThreadResult {
+  /** The share of read tokens that come from a cache, 0 to 1. */
+  cacheHitRate: number;
+  /** Tokens read from a cache. */
+  cachedInputTokens: number;
+  /** The same by model, most tokens first. */
+  groups: UsageOfModel[];
+  /** Tokens read. */
+  inputTokens: number;
+  /** Tokens written. */
+  outputTokens: number;
+  /** The Thread. */
+  threadId: string;
+  /** Tokens read and written. */
+  totalTokens: number;
+  /** Number of Turns. */
+  turns: number;
+}
+
+/** Params of `profile/insights`. */
+export interface ProfileInsightsParams {
+  /** The first day, `YYYY-MM-DD`. Absent: the earliest. */
+  from?: string;
+  /** The last day. Absent: the latest. */
+  to?: string;
+  /** Most skills, 1 to 20. Default 5. */
+  topSkills?: number;
+  /** Minutes to add to UTC for the local time, cut to ±840. Default 0. */
+  tzOffsetMinutes?: number;
+}
+
+/** Result of `profile/insights`. */
+export interface ProfileInsightsResult {
+  /** The longest Turn, in milliseconds. */
+  longestTaskMs: number;
+  /** The skills that were used most. */
+  skills: SkillUses[];
+  /** Number of different skills. */
+  skillsExplored: number;
+  /** The model of most Turns. */
+  topModel?: MostUsed;
+  /** How much models reasoned in most Turns. */
+  topReasoning?: MostUsed;
+  /** Number of uses of skills. */
+  totalSkillsUsed: number;
+  /** Number of Threads. */
+  totalThreads: number;
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -5052,9 +5727,19 @@ export interface Requests {
   /** Suggests first inputs. */
   "welcome/suggestions": { params: WelcomeSuggestionsParams; result: WelcomeSuggestionsResult };
   /** Lists the models that a Thread can be given. */
-  "model/list": { params: EmptyParams; result: ModelListResult };
+  "model/list": { params: ModelListParams; result: ModelListResult };
   /** Extension: reads what a Thread uses whose configuration names nothing else. */
   "workspace/defaults/read": { params: EmptyParams; result: WorkspaceDefaultsResult };
+  /** Lists the providers of models, without keys. */
+  "provider/list": { params: EmptyParams; result: ProviderListResult };
+  /** Adds a provider. */
+  "provider/create": { params: ProviderEditParams; result: ProviderResult };
+  /** Changes a provider. */
+  "provider/update": { params: ProviderEditParams; result: ProviderResult };
+  /** Removes a provider. */
+  "provider/delete": { params: ProviderDeleteParams; result: ProviderDeleteResult };
+  /** Asks a provider for its models, with settings that are not stored. */
+  "provider/test": { params: ProviderTestParams; result: ProviderTestResult };
   /** Extension: the server's counters. */
   "server/stats": { params: EmptyParams; result: ServerStatsResult };
   /** Extension: says what would happen to a command, and which rule decides. */
@@ -5083,6 +5768,8 @@ export interface Requests {
   "workspace/trust/get": { params: EmptyParams; result: WorkspaceTrustResult };
   /** Extension: takes the user's word about the folder. */
   "workspace/trust/set": { params: WorkspaceTrustSetParams; result: WorkspaceTrustResult };
+  /** Lists the tools that the server brings. Those of MCP servers are in `mcp/tool/list`. */
+  "tool/list": { params: ToolListParams; result: ToolListResult };
   /** Lists the extensions in the order of the configuration. */
   "hermes/extension/list": { params: EmptyParams; result: HermesExtensionListResult };
   /** Ends all extensions and starts them again. */
@@ -5185,6 +5872,24 @@ export interface Requests {
   "automation/template/save": { params: AutomationTemplateSaveParams; result: AutomationTemplateResult };
   /** Deletes a template of the user. */
   "automation/template/delete": { params: AutomationTemplateDeleteParams; result: AutomationOkResult };
+  /** Lists the automations: tasks and cron jobs. */
+  "automation/list": { params: AutomationListParams; result: AutomationListResult };
+  /** Reads an automation. */
+  "automation/read": { params: AutomationReadParams; result: AutomationResult };
+  /** Makes an automation. */
+  "automation/create": { params: AutomationCreateParams; result: AutomationResult };
+  /** Replaces the definition of an automation. */
+  "automation/update": { params: AutomationUpdateParams; result: AutomationResult };
+  /** Deletes an automation. The Threads of its runs stay. */
+  "automation/delete": { params: AutomationParams; result: AutomationOkResult };
+  /** Has an automation run as soon as there is room, also one that is paused or completed. */
+  "automation/run": { params: AutomationParams; result: AutomationRunResult };
+  /** Lists the latest runs of an automation. */
+  "automation/runs/list": { params: AutomationReadParams; result: AutomationRunsResult };
+  /** Says which runs their user has read of. */
+  "automation/runs/read": { params: AutomationRunsReadParams; result: AutomationRunsResult };
+  /** Lists definitions to start from. */
+  "automation/presets/list": { params: AutomationPresetsListParams; result: AutomationPresetsListResult };
   /** Lists the plugins, and what is wrong with them. */
   "plugin/list": { params: PluginListParams; result: PluginListResult };
   /** Reads a skill of a plugin, even of one that is not in use. */
@@ -5211,6 +5916,16 @@ export interface Requests {
   "subagent/profiles/remove": { params: SubagentProfileNameParams; result: SubagentProfileRemoveResult };
   /** Sets what is common to all profiles. */
   "subagent/settings/update": { params: SubagentSettingsUpdateParams; result: SubagentSettingsResult };
+  /** Sums what all Turns used. */
+  "usage/summary": { params: UsageSummaryParams; result: UsageSummaryResult };
+  /** Sums what Turns used on each day. */
+  "usage/history": { params: UsageHistoryParams; result: UsageHistoryResult };
+  /** Lists the Threads that used most. */
+  "usage/threads": { params: UsageThreadsParams; result: UsageThreadsResult };
+  /** Sums what the Turns of one Thread used, by model. */
+  "usage/thread": { params: UsageThreadParams; result: UsageThreadResult };
+  /** Says what was used most. */
+  "profile/insights": { params: ProfileInsightsParams; result: ProfileInsightsResult };
 }
 
 /** Params of `$/cancelRequest`. */
@@ -5751,6 +6466,22 @@ export interface AutomationTaskUpdatedNotification {
   workspacePath: string;
 }
 
+/** Params of `automation/updated`. */
+export interface AutomationUpdatedNotification {
+  /** The automation now, unless it is gone. */
+  automation?: Automation;
+  /** The automation. */
+  automationId: string;
+  /** Whether it is gone. */
+  removed: boolean;
+}
+
+/** Params of `automation/run/updated`. */
+export interface AutomationRunUpdatedNotification {
+  /** The run now. */
+  run: AutomationRun;
+}
+
 /** Params of `plugin/snapshot/updated`. */
 export interface PluginSnapshotUpdatedNotification {
   /** The plugins that have changed. */
@@ -5877,6 +6608,10 @@ export interface Notifications {
   "cron/stateChanged": CronStateChangedNotification;
   /** A task is new or has changed. */
   "automation/task/updated": AutomationTaskUpdatedNotification;
+  /** An automation is new, has changed or is gone. */
+  "automation/updated": AutomationUpdatedNotification;
+  /** A run of an automation is new or has changed. */
+  "automation/run/updated": AutomationRunUpdatedNotification;
   /** Plugins have changed, by a method or by hand. Changes by hand are seen when plugins are listed. */
   "plugin/snapshot/updated": PluginSnapshotUpdatedNotification;
 }

@@ -48,6 +48,11 @@ export const ONCE: ReadonlySet<string> = new Set([
   "automation/task/updateBinding",
   "automation/template/save",
   "automation/template/delete",
+  "automation/create",
+  "automation/update",
+  "automation/delete",
+  "automation/run",
+  "automation/runs/read",
   "subagent/profiles/upsert",
   "subagent/profiles/setEnabled",
   "subagent/profiles/remove",
@@ -98,6 +103,8 @@ export const ErrorCode = {
   taskExists: -32054,
   /** The Thread that a task is bound to is unknown or archived. */
   bindingInvalid: -32055,
+  /** The automation has changed since the client read it. */
+  automationVersionConflict: -32056,
   /** Unknown command. */
   commandNotFound: -32060,
   /** The command is for administrators. */

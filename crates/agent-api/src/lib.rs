@@ -17,6 +17,7 @@ mod instructions;
 pub mod json_schema;
 pub mod model;
 pub mod model_catalog;
+pub mod model_providers;
 mod once;
 pub mod picture;
 pub mod policy;

@@ -1,6 +1,6 @@
 //! The models that a Thread can use, as dialects list them.
 
-use bobbin_model::{Effort, ModelListErrorCode, UnixMillis};
+use bobbin_model::{Effort, ModelListErrorCode, ProviderProtocol, UnixMillis};
 use futures_util::future::BoxFuture;
 
 /// A model.
@@ -14,6 +14,34 @@ pub struct ListedModel {
     pub created_at: UnixMillis,
     /// The reasoning efforts that it supports.
     pub efforts: Vec<Effort>,
+    /// Its provider; `None` for the offline model.
+    pub provider: Option<ModelProvider>,
+    /// Tokens of its window, if known.
+    pub context_window: Option<u64>,
+    /// Its price, if a setting has one.
+    pub price: Option<ModelPrice>,
+}
+
+/// The provider of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelProvider {
+    /// Its name in settings.
+    pub id: String,
+    /// The protocol that it speaks.
+    pub protocol: ProviderProtocol,
+}
+
+/// The price of a million tokens, in millionths of a currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelPrice {
+    /// For tokens that the model reads.
+    pub input: u64,
+    /// For those of them that its provider has in a cache.
+    pub cached_input: u64,
+    /// For tokens that it writes.
+    pub output: u64,
+    /// The currency, as three letters, if a setting names it.
+    pub currency: Option<String>,
 }
 
 /// The default model.

@@ -32,6 +32,21 @@ pub struct ToolSpec {
     pub effect: Effect,
 }
 
+/// The tools that a server brings, for lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltInTools(pub Vec<BuiltInTool>);
+
+/// A tool that a server brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltInTool {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its purpose, as models read it.
+    pub description: Arc<str>,
+    /// Whether plan mode has it.
+    pub in_plan_mode: bool,
+}
+
 /// Effect of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {

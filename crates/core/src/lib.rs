@@ -28,7 +28,7 @@ pub use bobbin_eventlog::{
 };
 pub use bobbin_store::{
     Closed, FoundThread, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError,
-    ThreadOrder, ThreadSearch, ThreadSummary,
+    ThreadOrder, ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow,
 };
 pub use broadcasts::Broadcasts;
 pub use command::{Command, Guidance, Newest, Reply, Retitle};

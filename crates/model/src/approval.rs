@@ -28,6 +28,7 @@ pub enum ApprovalPolicy {
     #[default]
     Default,
     /// Ask the user, whatever the workspace is configured to.
+    #[serde(alias = "prompt")]
     Ask,
     /// Accept without asking.
     AutoApprove,
@@ -38,6 +39,7 @@ pub enum ApprovalPolicy {
     /// Ask the user, also about each change of a file in the workspace.
     AskWrites,
     /// Refuse instead of asking, where `askWrites` would ask; the Turn goes on.
+    #[serde(alias = "deny")]
     Refuse,
 }
 

@@ -51,7 +51,7 @@ pub use item::{
     SeenFile, Trigger, TriggerKind, UserInputRequest, called_tool,
 };
 pub use json::Json;
-pub use model_list::ModelListErrorCode;
+pub use model_list::{ModelListErrorCode, ProviderProtocol};
 pub use plan::{Plan, PlanChange, Todo, TodoPriority, TodoStatus};
 pub use question::{Choice, Inquiry, Question, QuestionAnswer};
 pub use refusal::Refusal;

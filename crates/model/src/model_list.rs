@@ -1,4 +1,4 @@
-//! Problems with a provider whose models should be listed.
+//! Providers of models: what they speak, and problems with those whose models should be listed.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,4 +22,19 @@ pub enum ModelListErrorCode {
     Timeout,
     /// Any other problem.
     Unknown,
+}
+
+/// The protocol that a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum ProviderProtocol {
+    /// Chat Completions.
+    #[serde(rename = "openai-chat-completions")]
+    ChatCompletions,
+    /// Responses.
+    #[serde(rename = "openai-responses")]
+    Responses,
+    /// Anthropic Messages.
+    #[serde(rename = "anthropic")]
+    Messages,
 }

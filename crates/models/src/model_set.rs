@@ -63,6 +63,8 @@ pub struct ModelSet {
     failing: Arc<Failing>,
     /// The share of a window at which conversations are compacted, in percent; `None` means the default.
     compact_percent: Option<u64>,
+    /// The currency of all prices.
+    currency: Option<String>,
 }
 
 impl ModelSet {
@@ -82,6 +84,7 @@ impl ModelSet {
             fallbacks: Arc::default(),
             failing: Arc::default(),
             compact_percent: None,
+            currency: None,
         }
     }
 
@@ -99,6 +102,18 @@ impl ModelSet {
     pub fn compacted_at(mut self, percent: Option<u64>) -> Self {
         self.compact_percent = percent;
         self
+    }
+
+    /// Sets the currency of all prices.
+    #[must_use]
+    pub fn priced_in(mut self, currency: Option<String>) -> Self {
+        self.currency = currency;
+        self
+    }
+
+    /// Returns the currency of all prices, if a setting names it.
+    pub fn currency(&self) -> Option<&str> {
+        self.currency.as_deref()
     }
 
     /// Sets the source of the default model.
@@ -320,6 +335,16 @@ impl ModelSet {
                     failure.get_or_insert(error);
                 }
             }
+        }
+        // A provider need not list the default model; Threads use it all the same.
+        if let Some(id) = self.full_name(self.usual())
+            && models.iter().all(|model| model.id != id)
+        {
+            models.push(Listed {
+                id,
+                owned_by: String::new(),
+                created_at_ms: 0,
+            });
         }
         match failure {
             Some(error) if !answered => Err(error),

@@ -228,8 +228,13 @@ pub(crate) fn known(figure: u64) -> Option<u64> {
     clippy::cast_precision_loss,
     reason = "amounts with more than 15 digits are never shown"
 )]
+pub(crate) fn units(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}
+
+/// Returns a cost in the currency of the prices, or `None` for zero.
 pub(crate) fn cost(micros: u64) -> Option<f64> {
-    known(micros).map(|micros| micros as f64 / 1e6)
+    known(micros).map(units)
 }
 
 /// Returns the initiator of a Turn, as far as its first message says.

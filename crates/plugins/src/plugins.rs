@@ -206,7 +206,10 @@ impl Plugins {
         if servers_too {
             regions.push("mcp");
         }
-        self.broadcasts.send(ConfigNews { source, regions }, 0);
+        // Trust is no part of the configuration.
+        if source != crate::group::PLUGIN_SET_TRUSTED {
+            self.broadcasts.send(ConfigNews { source, regions }, 0);
+        }
         self.notify_of(snapshot);
     }
 

@@ -26,6 +26,9 @@ pub(crate) enum Refused {
     /// A value of the request is invalid; the text is a sentence.
     #[error("{0}")]
     Invalid(String),
+    /// The job has changed since the client read it.
+    #[error("the job '{0}' has changed; read it again")]
+    Changed(String),
     /// The job's present state does not allow it; the text is a sentence.
     #[error("{0}")]
     NotNow(String),
@@ -79,6 +82,49 @@ impl Book {
         let mut jobs: Vec<Arc<Job>> = of_kind.cloned().collect();
         jobs.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
         jobs
+    }
+
+    /// Finds an automation: a task, or a cron job.
+    pub(crate) fn automation(&self, id: &str) -> Result<&Arc<Job>, Refused> {
+        self.job(Kind::Task, id).or_else(|_| self.job(Kind::Cron, id))
+    }
+
+    /// Notes that a job's user has read of runs, or has not. Returns the job.
+    pub(crate) fn note_read(
+        &self,
+        id: &str,
+        runs: &[String],
+        read_at: Option<UnixMillis>,
+    ) -> Decided<Arc<Job>> {
+        let mut job = (**self.automation(id)?).clone();
+        let ids: Vec<String> = job
+            .state
+            .runs
+            .iter()
+            .map(|past| job.run_id(past.run.number))
+            .collect();
+        if let Some(unknown) = runs.iter().find(|run| !ids.contains(run)) {
+            return Err(Refused::Invalid(format!("There is no ended run '{unknown}'.")));
+        }
+        for (past, id) in job.state.runs.iter_mut().zip(&ids) {
+            if runs.contains(id) {
+                past.read_at = read_at;
+            }
+        }
+        Ok(put(job))
+    }
+
+    /// Notes whether a chat has the result of a run. A job that runs once may be gone.
+    pub(crate) fn note_delivery(&self, key: &Key, number: u32, delivered: bool) -> Vec<Change> {
+        let Ok(job) = self.job(key.kind, &key.id) else {
+            return Vec::new();
+        };
+        let mut job = (**job).clone();
+        let mut runs = job.state.runs.iter_mut();
+        if let Some(past) = runs.find(|past| past.run.number == number) {
+            past.delivered = Some(delivered);
+        }
+        vec![Change::Put(Box::new(job))]
     }
 
     /// Returns the jobs that are running.
@@ -138,6 +184,7 @@ impl Book {
         let mut job = (**self.job(key.kind, &key.id)?).clone();
         change(&mut job)?;
         job.updated_at = now;
+        job.changes += 1;
         Ok(put(job))
     }
 
@@ -168,6 +215,20 @@ impl Book {
             switch_on(&mut job, now)?;
         }
         job.state.wanted_now = true;
+        job.state.wanted_at.get_or_insert(now);
+        let (changes, job) = put(job);
+        Ok((changes, (job, true)))
+    }
+
+    /// Requests a run as soon as there is room, also of a job that is switched off: it stays off.
+    pub(crate) fn run_once(&self, key: &Key, now: UnixMillis) -> Decided<(Arc<Job>, bool)> {
+        let known = self.job(key.kind, &key.id)?;
+        if known.state.run.is_some() || known.state.wanted_now {
+            return Ok((Vec::new(), (known.clone(), false)));
+        }
+        let mut job = (**known).clone();
+        job.state.wanted_now = true;
+        job.state.wanted_at = Some(now);
         let (changes, job) = put(job);
         Ok((changes, (job, true)))
     }
@@ -207,8 +268,14 @@ impl Book {
                     };
                     job.state.wanted_now = false;
                     job.state.note = None;
+                    let wanted_at = job.state.wanted_at.take();
+                    job.state.run_count += 1;
                     job.state.run = Some(Run {
                         started_at: now,
+                        number: job.state.run_count,
+                        created_at: wanted_at.unwrap_or(now),
+                        changes: job.changes,
+                        by_clock: wanted_at.is_none(),
                         late_ms,
                         thread: None,
                     });
@@ -257,7 +324,7 @@ impl Book {
 }
 
 /// Switches a job on again and resets its failures.
-fn switch_on(job: &mut Job, now: UnixMillis) -> Result<(), Refused> {
+pub(crate) fn switch_on(job: &mut Job, now: UnixMillis) -> Result<(), Refused> {
     job.enabled = true;
     job.state.failures = 0;
     job.state.note = None;

@@ -36,6 +36,7 @@ impl Schedules {
                     when_missed: crate::due::MissedRun::Skip,
                     created_at: now,
                     updated_at: now,
+                    changes: 0,
                     deliver: None,
                     task: None,
                     state: State::default(),

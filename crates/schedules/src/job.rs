@@ -7,6 +7,7 @@ use bobbin_model::{ApprovalPolicy, ThreadConfig, ThreadId, TriggerKind, UnixMill
 use serde::{Deserialize, Serialize};
 
 use crate::due::{MissedRun, Times};
+use crate::group::types::NotificationPolicy;
 use crate::schedule::Schedule;
 use crate::tool::CRON;
 
@@ -20,8 +21,10 @@ pub(crate) const MAX_FAILURES: u32 = 5;
 pub(crate) const MAX_MESSAGE: usize = 10_000;
 /// Longest name of a job, in characters.
 pub(crate) const MAX_NAME: usize = 200;
+/// Most ended runs that a job stores (a guess: a month of daily runs).
+pub(crate) const MAX_PAST_RUNS: usize = 31;
 /// Characters of a result that a job stores (AppServer protocol 05 §2).
-const KEPT_RESULT: usize = 500;
+const MAX_PAST_TEXT: usize = 500;
 
 /// Kind of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -134,6 +137,15 @@ pub(crate) struct Task {
     /// The Thread that the task runs in, instead of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bound_to: Option<ThreadId>,
+    /// Whether each run has a new Thread of its own.
+    #[serde(default)]
+    pub(crate) starts_anew: bool,
+    /// Which ends of runs its user is to be notified of; stored for clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) notify: Option<NotificationPolicy>,
+    /// The profile of the agent; stored for clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent_profile: Option<String>,
 }
 
 /// A job.
@@ -157,6 +169,9 @@ pub(crate) struct Job {
     pub(crate) when_missed: MissedRun,
     pub(crate) created_at: UnixMillis,
     pub(crate) updated_at: UnixMillis,
+    /// How often the definition has changed.
+    #[serde(default)]
+    pub(crate) changes: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) deliver: Option<Chat>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,6 +189,8 @@ pub(crate) struct State {
     pub(crate) set_at: UnixMillis,
     /// Whether a client requested a run now.
     pub(crate) wanted_now: bool,
+    /// When it did.
+    pub(crate) wanted_at: Option<UnixMillis>,
     /// The present run.
     pub(crate) run: Option<Run>,
     pub(crate) last_run_at: Option<UnixMillis>,
@@ -186,6 +203,39 @@ pub(crate) struct State {
     pub(crate) failures: u32,
     /// A sentence for users: a skipped time, a run that a restart interrupted, or why the job is off.
     pub(crate) note: Option<String>,
+    /// Number of runs that have started.
+    pub(crate) run_count: u32,
+    /// The latest ended runs, newest first: at most [`MAX_PAST_RUNS`].
+    pub(crate) runs: Vec<PastRun>,
+}
+
+/// A run that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PastRun {
+    pub(crate) run: Run,
+    pub(crate) completed_at: UnixMillis,
+    pub(crate) outcome: RunOutcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// Whether the chat has its result; `None` as long as that is not known, and for jobs without a chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delivered: Option<bool>,
+    /// When its user read of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) read_at: Option<UnixMillis>,
+}
+
+/// The outcome of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum RunOutcome {
+    #[default]
+    Succeeded,
+    Failed,
+    Cancelled,
 }
 
 /// A run that has not ended.
@@ -193,6 +243,18 @@ pub(crate) struct State {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Run {
     pub(crate) started_at: UnixMillis,
+    /// Its number among the job's runs, from 1.
+    #[serde(default)]
+    pub(crate) number: u32,
+    /// When a client requested it, or when it was due.
+    #[serde(default)]
+    pub(crate) created_at: UnixMillis,
+    /// The changes of the definition with which it started.
+    #[serde(default)]
+    pub(crate) changes: u32,
+    /// Whether it started by the clock.
+    #[serde(default)]
+    pub(crate) by_clock: bool,
     /// Its delay in milliseconds, if it is late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) late_ms: Option<i64>,
@@ -209,11 +271,31 @@ pub(crate) struct RunEnd {
     pub(crate) result: Option<String>,
     /// Why it failed; `None` if it succeeded.
     pub(crate) error: Option<String>,
+    /// Whether a user stopped it.
+    pub(crate) stopped: bool,
     pub(crate) input_tokens: u64,
     pub(crate) output_tokens: u64,
 }
 
 impl Job {
+    /// Returns the id of a run.
+    pub(crate) fn run_id(&self, number: u32) -> String {
+        format!("{}-{number}", self.id)
+    }
+
+    /// Whether it has run for the last time by the clock.
+    pub(crate) fn is_over(&self) -> bool {
+        let state = &self.state;
+        match &self.schedule {
+            // A user may have it run again; that does not bring it back.
+            Some(Schedule::At { .. }) => {
+                state.due.is_none() && !state.run.as_ref().is_some_and(|run| run.by_clock)
+            }
+            Some(_) => false,
+            None => state.due.is_none() && !state.wanted_now && state.run.is_none(),
+        }
+    }
+
     pub(crate) fn key(&self) -> Key {
         Key::new(self.kind, &*self.id)
     }
@@ -232,12 +314,29 @@ impl Job {
     /// Records that a run has ended. Returns whether the job is to be removed.
     pub(crate) fn ended(&mut self, end: &RunEnd, now: UnixMillis) -> bool {
         let state = &mut self.state;
-        state.run = None;
+        if let Some(mut run) = state.run.take() {
+            run.thread = end.thread.clone().or(run.thread);
+            let past = PastRun {
+                run,
+                completed_at: now,
+                outcome: match &end.error {
+                    None => RunOutcome::Succeeded,
+                    Some(_) if end.stopped => RunOutcome::Cancelled,
+                    Some(_) => RunOutcome::Failed,
+                },
+                summary: end.result.as_deref().map(|text| cut(text, MAX_PAST_TEXT)),
+                error: end.error.as_deref().map(|text| cut(text, MAX_PAST_TEXT)),
+                delivered: None,
+                read_at: None,
+            };
+            state.runs.insert(0, past);
+            state.runs.truncate(MAX_PAST_RUNS);
+        }
         self.updated_at = now;
         state.last_run_at = Some(now);
         state.last_ok = Some(end.error.is_none());
         state.last_error.clone_from(&end.error);
-        state.last_result = end.result.as_deref().map(|text| cut(text, KEPT_RESULT));
+        state.last_result = end.result.as_deref().map(|text| cut(text, MAX_PAST_TEXT));
         state.thread = end.thread.clone().or(state.thread.take());
         if end.error.is_none() {
             state.failures = 0;

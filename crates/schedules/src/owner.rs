@@ -17,7 +17,8 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::book::{Book, Change, Decided, Refused};
-use crate::group::seen;
+use crate::group::types::AutomationRun;
+use crate::group::{seen, today};
 use crate::job::{Job, Kind, RunEnd};
 use crate::run;
 use crate::template::Template;
@@ -331,11 +332,13 @@ impl Owner {
             {
                 self.start(job.clone());
             }
-            news.extend(news_of(before, now).map(|(job, gone)| News {
+            let runs = now.as_ref().and_then(|now| run_news(before.as_deref(), now));
+            let changed = news_of(before, now).map(|(job, gone)| News::Job {
                 job,
                 gone,
                 root: self.root.clone(),
-            }));
+            });
+            news.extend(changed.into_iter().chain(runs));
         }
         Ok(news)
     }
@@ -347,18 +350,26 @@ impl Owner {
 
     fn send(&self, news: Vec<News>) {
         for news in news {
-            let weight = news.job.task.as_ref().map_or(0, |task| task.description.len()) + 1024;
+            let weight = match &news {
+                News::Job { job, .. } => job.task.as_ref().map_or(0, |task| task.description.len()) + 1024,
+                News::Run(_) => 2048,
+            };
             self.around.threads.broadcasts().send(news, weight);
         }
     }
 }
 
-/// Broadcast: a job is new, has changed, or is gone.
-pub(crate) struct News {
-    pub(crate) job: Arc<Job>,
-    pub(crate) gone: Gone,
-    /// Path of the workspace.
-    pub(crate) root: Arc<str>,
+/// Broadcast about jobs.
+pub(crate) enum News {
+    /// A job is new, has changed, or is gone.
+    Job {
+        job: Arc<Job>,
+        gone: Gone,
+        /// Path of the workspace.
+        root: Arc<str>,
+    },
+    /// A run is new or has changed.
+    Run(Box<AutomationRun>),
 }
 
 /// Whether a job is gone.
@@ -372,12 +383,24 @@ pub(crate) enum Gone {
 fn news_of(before: Option<Arc<Job>>, now: Option<Arc<Job>>) -> Option<(Arc<Job>, Gone)> {
     match (before, now) {
         (before, Some(now)) if now.kind != Kind::Heartbeat => {
-            let differs = before.is_none_or(|before| seen(&before) != seen(&now));
-            differs.then_some((now, Gone::No))
+            let differs = |before: Arc<Job>| {
+                seen(&before) != seen(&now) || today::automation(&before) != today::automation(&now)
+            };
+            before.is_none_or(differs).then_some((now, Gone::No))
         }
-        (Some(before), None) if before.kind == Kind::Cron => Some((before, Gone::Yes)),
+        (Some(before), None) if before.kind != Kind::Heartbeat => Some((before, Gone::Yes)),
         _ => None,
     }
+}
+
+/// Returns the news of a job's newest run, if that has changed.
+fn run_news(before: Option<&Job>, now: &Job) -> Option<News> {
+    if now.kind == Kind::Heartbeat {
+        return None;
+    }
+    let newest = today::newest(now)?;
+    let known = before.and_then(today::newest);
+    (known.as_ref() != Some(&newest)).then(|| News::Run(Box::new(newest)))
 }
 
 fn stored(change: &Change) -> Option<ScheduleChange> {

@@ -78,7 +78,15 @@ pub(crate) async fn run(around: Arc<Surroundings>, schedules: Schedules, job: Ar
     if job.kind == Kind::Heartbeat {
         one.schedules.beaten(&end);
     }
-    deliver(&around, &job, &end).await;
+    if let (Some(delivered), Some(run)) = (deliver(&around, &job, &end).await, &one.job.state.run) {
+        let (key, number) = (job.key(), run.number);
+        let noted = one
+            .schedules
+            .ask(move |book, _| Ok((book.note_delivery(&key, number, delivered), ())));
+        if let Err(error) = noted.await {
+            tracing::warn!(job = job.id, %error, "it cannot be noted whether a chat has a job's result");
+        }
+    }
     let weight = end.result.as_ref().map_or(0, String::len) + 512;
     around.threads.broadcasts().send(JobEnded(job, end), weight);
 }
@@ -131,7 +139,9 @@ impl One {
         }
         let settings = self.threads.settings();
         let config = self.job.rights.configuration(settings.approval_policy.get());
+        let starts_anew = self.job.task.as_ref().is_some_and(|task| task.starts_anew);
         if let Some(thread) = &self.job.state.thread
+            && !starts_anew
             && let Some(handle) = self.thread(thread).await?
         {
             let state = self.threads.snapshot(&handle).await?.state;
@@ -337,6 +347,7 @@ fn end_of(thread: ThreadId, turn: &Turn) -> RunEnd {
         ItemBody::AgentMessage { text } if !text.trim().is_empty() => Some(cut(text.trim(), SENT_RESULT)),
         _ => None,
     });
+    let stopped = turn.status == TurnStatus::Cancelled;
     let error = match turn.status {
         TurnStatus::Completed => None,
         TurnStatus::Cancelled => Some("The run was stopped.".to_owned()),
@@ -346,24 +357,27 @@ fn end_of(thread: ThreadId, turn: &Turn) -> RunEnd {
         thread: Some(thread),
         result: said,
         error,
+        stopped,
         input_tokens: turn.usage.input_tokens,
         output_tokens: turn.usage.output_tokens,
     }
 }
 
-/// Sends the result to the job's chat. The implementation limits the time.
-async fn deliver(around: &Surroundings, job: &Job, end: &RunEnd) {
+/// Sends the result to the job's chat. Returns whether the chat has it; `None` if there is nothing to send. The
+/// implementation limits the time.
+async fn deliver(around: &Surroundings, job: &Job, end: &RunEnd) -> Option<bool> {
     let (Some(chat), Some(channels)) = (&job.deliver, &around.channels) else {
-        return;
+        return None;
     };
     let text = match (&end.error, &end.result) {
         (Some(error), _) => format!("{} failed: {error}", job.name),
         (None, Some(result)) => result.clone(),
-        (None, None) => return,
+        (None, None) => return None,
     };
     let origin = Json::object(&format!(r#"{{"origin":"{}"}}"#, job.kind.channel()));
     let sent = channels.deliver(chat.clone().into(), ChatMessage::Text(text), origin);
-    if let Err(error) = sent.await {
+    let sent = sent.await.inspect_err(|error| {
         tracing::warn!(job = job.id, code = %error.code, %error, "the result of a job was not delivered");
-    }
+    });
+    Some(sent.is_ok())
 }

@@ -132,6 +132,16 @@ impl Schedule {
         }
     }
 
+    /// Returns the time between two runs that stand for all, in milliseconds.
+    pub(crate) fn interval(&self) -> i64 {
+        let first = self.after(UnixMillis(0));
+        let next = first.clone().and_then(|first| self.after(first));
+        match (first, next) {
+            (Ok(first), Ok(next)) => next.0.saturating_sub(first.0).max(MIN_EVERY_MS),
+            _ => MIN_EVERY_MS,
+        }
+    }
+
     /// Returns the first time after a moment.
     fn after(&self, moment: UnixMillis) -> Result<UnixMillis, BadSchedule> {
         let (expression, tz) = match self {

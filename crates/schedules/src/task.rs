@@ -12,7 +12,7 @@ use crate::template::{MAX_WORKFLOW, Template};
 /// Works in the workspace and its sandbox without asking; calls that reach out of it are declined.
 pub(crate) const WORKSPACE_SCOPE: &str = "workspaceScope";
 /// Asks about nothing.
-const FULL_AUTO: &str = "fullAuto";
+pub(crate) const FULL_AUTO: &str = "fullAuto";
 /// Follows the workspace's own policy.
 const DEFAULT: &str = "default";
 /// The workflow of a task without one.
@@ -88,11 +88,15 @@ impl NewTask {
             when_missed: crate::due::MissedRun::Run,
             created_at: now,
             updated_at: now,
+            changes: 0,
             deliver: None,
             task: Some(Task {
                 description,
                 approval_policy,
                 bound_to: self.bound_to,
+                starts_anew: false,
+                notify: None,
+                agent_profile: None,
             }),
             state: State {
                 due: Some(due),
@@ -107,7 +111,7 @@ impl NewTask {
 ///
 /// # Errors
 /// There is no such policy.
-fn rights(policy: Option<&str>, workspace: ApprovalPolicy) -> Result<(String, Rights), Refused> {
+pub(crate) fn rights(policy: Option<&str>, workspace: ApprovalPolicy) -> Result<(String, Rights), Refused> {
     let word = policy.map_or(WORKSPACE_SCOPE, str::trim);
     let is = |known: &str| word.eq_ignore_ascii_case(known);
     let (word, own, outside) = if is(WORKSPACE_SCOPE) {

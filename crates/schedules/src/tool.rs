@@ -236,6 +236,7 @@ impl Added {
             when_missed: self.when_missed,
             created_at: now,
             updated_at: now,
+            changes: 0,
             deliver,
             task: None,
             state: State {

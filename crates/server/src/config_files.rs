@@ -4,6 +4,7 @@
 //! key are written together into the user's own file. No workspace's file has a key or decides where one is sent.
 
 mod layers;
+mod providers;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

@@ -14,5 +14,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_schedules::GROUPS,
         bobbin_plugins::GROUPS,
         bobbin_profiles::GROUPS,
+        bobbin_usage::GROUPS,
     ])
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use bobbin_agent::{AgentEngine, AgentSettings, Helpers, Titles};
+use bobbin_agent_api::model_providers::ModelProviders;
 use bobbin_agent_api::policy::Policy;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
@@ -469,6 +470,8 @@ pub fn services(opened: &Opened) -> Services {
             .with(opened.plugins.clone())
             .with(opened.profiles.clone())
             .with(opened.doctor.clone())
+            .with(Arc::new(opened.tools.listed()))
+            .with::<Arc<dyn ModelProviders>>(opened.config_files.clone())
             .with(InstructionFiles {
                 find: bobbin_agent::instruction_files,
             })

@@ -16,6 +16,7 @@ mod schedule;
 mod script;
 mod search;
 mod sqlite;
+mod usage;
 mod writer;
 
 pub use copy::{CopyError, copy};

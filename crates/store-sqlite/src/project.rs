@@ -9,6 +9,7 @@ use bobbin_model::{
 
 use crate::index;
 use crate::script::Script;
+use crate::usage;
 use bobbin_store::{NamedRequest, StoredEvent, Summary, TextPart, Write, json};
 
 /// How long a named request is remembered, in milliseconds: a week, longer than any client retries.
@@ -24,6 +25,7 @@ pub(crate) fn script(write: &Write) -> Script {
             insert_thread(&mut script, thread);
         }
         project(&mut script, thread, stored);
+        usage::count(&mut script, thread, &stored.event);
     }
     for part in &write.text {
         insert_text(&mut script, thread, part);
@@ -217,14 +219,15 @@ fn insert_turn(
 ) {
     script
         .then(
-            "INSERT INTO turn (thread_id, turn_no, status, started_at, origin_channel, features) \
-         VALUES (?, ?, 'running', ?, ?, ?)",
+            "INSERT INTO turn (thread_id, turn_no, status, started_at, origin_channel, features, model) \
+         VALUES (?, ?, 'running', ?, ?, ?, (SELECT json_extract(config, '$.model') FROM thread WHERE thread_id = ?))",
         )
         .bind(thread.to_owned())
         .bind(turn.0)
         .bind(at)
         .bind(origin_channel)
-        .bind(json(features));
+        .bind(json(features))
+        .bind(thread.to_owned());
 }
 
 fn start_call(script: &mut Script, thread: &str, turn: TurnId, call_id: &str) {

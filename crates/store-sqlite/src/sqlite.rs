@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 use crate::failure::{OpenError, driver_error, store_error};
 use crate::presence::Presence;
 use crate::writer::{Counters, Order, QUEUE, Writer};
-use crate::{Options, open, read, schedule, search};
+use crate::{Options, open, read, schedule, search, usage};
 use bobbin_store::{
     Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt, ScheduleChange, ScheduleEntry,
     ScheduleStore, SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent, ThreadSearch,
-    ThreadSummary, Write,
+    ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
 };
 
 /// Most searches at a time, of the four readers.
@@ -211,6 +211,15 @@ impl Store for SqliteStore {
     fn spent(&self, id: &ThreadId, before: TurnId) -> BoxFuture<'_, Result<Spent, StoreError>> {
         let id = id.clone();
         async move { Ok(read::spent(&self.readers, &id, before).await?) }.boxed()
+    }
+
+    fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<(Vec<UsageRow>, Vec<UsedRow>), StoreError>> {
+        async move {
+            // It reads as much as a search.
+            let _turn = self.searches.acquire().await.map_err(|_| StoreError::Closed)?;
+            usage::read(&self.readers, query).await.map_err(store_error)
+        }
+        .boxed()
     }
 
     fn turns_from(&self, id: &ThreadId, first: TurnId) -> BoxFuture<'_, Result<u32, StoreError>> {

@@ -9,6 +9,7 @@ mod schedule;
 mod search;
 pub mod step;
 mod store;
+mod usage;
 mod write;
 
 pub use error::StoreError;
@@ -16,4 +17,5 @@ pub use filter::ListFilter;
 pub use schedule::{ScheduleChange, ScheduleEntry, ScheduleStore};
 pub use search::{FoundThread, SearchFilter, SearchHit, SearchPage, SearchWords, ThreadOrder, ThreadSearch};
 pub use store::{Closed, LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
+pub use usage::{UsageQuery, UsageRow, UsedRow};
 pub use write::{KnownRequest, NamedRequest, StoredEvent, Summary, TextPart, Write, json};

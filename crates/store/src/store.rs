@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     FoundThread, KnownRequest, ListFilter, SearchFilter, SearchPage, StoreError, StoredEvent, ThreadSearch,
-    Write,
+    UsageQuery, UsageRow, UsedRow, Write,
 };
 
 /// The future result of a store operation.
@@ -58,6 +58,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Sums the usage of all Turns before a Turn, including Turns that were rolled back.
     fn spent(&self, id: &ThreadId, before: TurnId) -> Answer<'_, Spent>;
+
+    /// Sums what Turns used, rolled-back ones included: the Turns, and their uses of tools and skills.
+    fn usage(&self, query: UsageQuery) -> Answer<'_, (Vec<UsageRow>, Vec<UsedRow>)>;
 
     /// Reads one Turn with its Items, rolled back or not.
     fn turn(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<Turn>>;

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use bobbin_agent_api::SystemClock;
-use bobbin_agent_api::tool::{DeclaredTools, Effect, Tool, ToolSource, ToolSpec, TurnScope};
+use bobbin_agent_api::tool::{
+    BuiltInTool, BuiltInTools, DeclaredTools, Effect, Tool, ToolSource, ToolSpec, TurnScope,
+};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_model::{Json, Mode, SandboxProfile, ThreadId};
 use bobbin_terminals::Terminals;
@@ -200,6 +202,17 @@ impl ToolSet {
     /// Returns a permanent tool, or any tool of a set from [`ToolSet::now_of`].
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name)
+    }
+
+    /// Returns its own tools, without those of sources, for lists.
+    pub fn listed(&self) -> BuiltInTools {
+        let specs = self.specs(Mode::Agent).into_iter();
+        let listed = specs.map(|spec| BuiltInTool {
+            in_plan_mode: is_allowed(&spec, Mode::Plan),
+            name: spec.name,
+            description: spec.description,
+        });
+        BuiltInTools(listed.collect())
     }
 
     /// Returns the descriptions of the tools that a mode allows, in order of their names. A set from

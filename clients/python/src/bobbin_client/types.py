@@ -127,6 +127,160 @@ class ArtifactIdChannelMessageSource(TypedDict):
     kind: Literal['artifactId']
 
 
+class _Automation(TypedDict):
+    approvalPolicy: AutomationApprovalPolicy
+    """Its rights."""
+    createdAt: str
+    """When it was made."""
+    executionMode: ExecutionMode
+    """The Thread of its runs."""
+    id: str
+    """Its id; a task or a cron job has the same."""
+    name: str
+    """Its name."""
+    notificationPolicy: NotificationPolicy
+    """The ends of runs of which clients notify the user."""
+    prompt: str
+    """The input of each run."""
+    schedule: AutomationSchedule
+    """When it runs."""
+    status: AutomationStatus
+    """Whether it runs by the clock."""
+    updatedAt: str
+    """When it last changed."""
+    version: int
+    """Grows with each change of its definition."""
+    workspaceMode: AutomationWorkspaceMode
+    """The folder of its runs."""
+
+
+class Automation(_Automation, total=False):
+    """A prompt that runs by the clock."""
+
+    agentProfileId: str
+    """As the client gave it; without effect here."""
+    nextRunAt: str
+    """Its next time."""
+    origin: AutomationOrigin
+    """Of a cron job: the chat from which it comes."""
+    targetThreadId: str
+    """Of `thread`: the Thread."""
+
+
+class _AutomationInput(TypedDict):
+    approvalPolicy: AutomationApprovalPolicy
+    """Its rights."""
+    executionMode: ExecutionMode
+    """The Thread of its runs."""
+    name: str
+    """Its name, at most 200 characters."""
+    prompt: str
+    """The input of each run, at most 10,000 characters."""
+    schedule: AutomationSchedule
+    """When it runs."""
+    status: AutomationStatus
+    """`active` or `paused`."""
+
+
+class AutomationInput(_AutomationInput, total=False):
+    """The definition of an automation."""
+
+    agentProfileId: str
+    """Stored and returned."""
+    notificationPolicy: NotificationPolicy
+    """Default `important` for `thread`, `all` for `independent`."""
+    targetThreadId: str
+    """Of `thread`: the Thread. Needed there."""
+    workspaceMode: AutomationWorkspaceMode
+    """The folder of its runs. Default `project`."""
+
+
+class _AutomationOrigin(TypedDict):
+    channel: str
+    """The channel."""
+    userId: str
+    """The user there."""
+
+
+class AutomationOrigin(_AutomationOrigin, total=False):
+    """The chat from which an automation comes."""
+
+    deliveryTarget: str
+    """The chat that gets the results."""
+
+
+class _AutomationPreset(TypedDict):
+    id: str
+    """Its id."""
+    name: str
+    """Its name."""
+    prompt: str
+    """The input of each run."""
+
+
+class AutomationPreset(_AutomationPreset, total=False):
+    """A definition to start from."""
+
+    schedule: AutomationSchedule
+    """When it runs."""
+
+
+class _AutomationRun(TypedDict):
+    automationId: str
+    """The automation."""
+    createdAt: str
+    """When it was requested or due."""
+    definitionVersion: int
+    """The `version` with which it started."""
+    deliveryStatus: AutomationDeliveryStatus
+    """The delivery of its result."""
+    id: str
+    """Its id."""
+    status: AutomationRunStatus
+    """How far it is."""
+
+
+class AutomationRun(_AutomationRun, total=False):
+    """A run of an automation."""
+
+    completedAt: str
+    """When it ended."""
+    error: str
+    """Why it failed."""
+    readAt: str
+    """When its user read of it."""
+    scheduledAt: str
+    """The time of the schedule at which it started; absent for a run by hand."""
+    startedAt: str
+    """When it started."""
+    summary: str
+    """The agent's last message, at most 500 characters."""
+    threadId: str
+    """Its Thread."""
+
+
+class _AutomationSchedule(TypedDict):
+    kind: AutomationScheduleKind
+    """Its kind."""
+
+
+class AutomationSchedule(_AutomationSchedule, total=False):
+    """When an automation runs."""
+
+    at: str
+    """Of `at`: the time."""
+    days: list[int]
+    """Of `weekly`: 1 (Monday) to 7 (Sunday)."""
+    everyMs: int
+    """Of `every`: milliseconds between two runs, at least 60,000."""
+    hour: int
+    """Of `daily`, `weekdays` and `weekly`: 0 to 23."""
+    minute: int
+    """Of `daily`, `weekdays` and `weekly`: 0 to 59. Default 0."""
+    timeZone: str
+    """Of `daily`, `weekdays` and `weekly`: an IANA time zone. Default UTC."""
+
+
 class _AutomationTask(TypedDict):
     id: str
     """Its id."""
@@ -1551,6 +1705,21 @@ class ListIdentity(TypedDict, total=False):
     """Absolute path; absent or blank means the workspace the server runs in."""
 
 
+class ListedTool(TypedDict):
+    """A tool of the server."""
+
+    description: str
+    """Its purpose, as models read it."""
+    icon: str
+    """Always empty: this server has no pictures of tools."""
+    name: str
+    """Its name, as rules and models use it."""
+    planMode: bool
+    """Whether plan mode has it."""
+    source: ToolSource
+    """Its owner."""
+
+
 class _LocalImagePart(TypedDict):
     path: str
     """Where it is."""
@@ -1763,6 +1932,8 @@ class _ModelInfo(TypedDict):
     """When it was made; 1970 if unknown."""
     id: str
     """The id for a Thread's configuration."""
+    isDefault: bool
+    """Whether it is the default. Of the models of one provider that has not the default, the first."""
     ownedBy: str
     """Its maker; may be empty."""
 
@@ -1770,8 +1941,43 @@ class _ModelInfo(TypedDict):
 class ModelInfo(_ModelInfo, total=False):
     """A model."""
 
+    contextWindow: int
+    """Tokens of its window, if known."""
+    price: ModelPriceInfo
+    """Extension: its price, if a setting has one."""
+    protocol: ProviderProtocol
+    """The protocol that its provider speaks."""
+    providerId: str
+    """Its provider's name in settings; absent for the offline model."""
     reasoningEfforts: list[ReasoningEffort]
     """The values of `reasoningEffort` that it accepts."""
+
+
+class _ModelPriceInfo(TypedDict):
+    cachedInput: float
+    """For those of them that its provider has in a cache."""
+    input: float
+    """For tokens that the model reads."""
+    output: float
+    """For tokens that it writes."""
+
+
+class ModelPriceInfo(_ModelPriceInfo, total=False):
+    """Extension: the price of a million tokens, in whole units of the currency."""
+
+    currency: str
+    """The currency as three letters, such as `EUR`, if a setting names it."""
+
+
+class MostUsed(TypedDict):
+    """A key and its share."""
+
+    count: int
+    """Turns with it."""
+    key: str
+    """Its name."""
+    total: int
+    """All Turns."""
 
 
 class NodeReplCapability(TypedDict):
@@ -2019,6 +2225,38 @@ class PolicyRule(_PolicyRule, total=False):
     """The reason, in the words of its author."""
 
 
+class _ProviderInfo(TypedDict):
+    authMethod: ProviderAuth
+    """How requests are authenticated."""
+    capabilities: dict[str, bool]
+    """Its abilities by name."""
+    displayName: str
+    """Its name for users."""
+    endPoint: str
+    """Its address."""
+    hasApiKey: bool
+    """Whether there is a key for it."""
+    id: str
+    """Its name in settings; its models are `ID/MODEL`."""
+    protocol: ProviderProtocol
+    """The protocol that it speaks."""
+    streamIdleTimeoutMs: int
+    """Longest silence in a reply, in milliseconds."""
+    streamMaxRetries: int
+    """How often a failed request is repeated."""
+    supportsImageGeneration: bool
+    """Always `false`."""
+
+
+class ProviderInfo(_ProviderInfo, total=False):
+    """A provider of models."""
+
+    apiKey: str
+    """`***` if there is a key."""
+    maxOutputTokens: int
+    """Most tokens of one reply."""
+
+
 class _ProviderSetting(TypedDict):
     name: str
     """Its name, in front of those of its models: `anthropic`, `openai`, `openrouter` and `ollama` are built in."""
@@ -2140,6 +2378,8 @@ class ServerCapabilities(TypedDict, total=False):
     """`plugin/*`."""
     policyExplain: bool
     """Extension: `policy/explain`."""
+    providerManagement: bool
+    """`provider/*`."""
     requestUserInput: bool
     """The server may ask questions of the model."""
     serverStats: bool
@@ -2151,7 +2391,7 @@ class ServerCapabilities(TypedDict, total=False):
     subAgentManagement: bool
     """`subagent/profiles/*` and `subagent/settings/update`."""
     subAgentSessions: bool
-    """`subagent/children/list`, `subagent/close`, `subagent/resume`."""
+    """`subagent/children/list`, `sendMessage`, `followupTask`, `close` and `resume`."""
     threadFork: bool
     """`thread/fork`."""
     threadMaintenanceInterrupt: bool
@@ -2162,8 +2402,12 @@ class ServerCapabilities(TypedDict, total=False):
     """Extension: `thread/search`."""
     threadSubscriptions: bool
     """`thread/subscribe` and `thread/unsubscribe`."""
+    toolCatalog: bool
+    """`tool/list`."""
     turnRevert: bool
     """Extension: `turn/revert`."""
+    usageTelemetry: bool
+    """`usage/*` and `profile/insights`."""
     workspaceConfigManagement: bool
     """`workspace/config/*`."""
     workspaceTrust: bool
@@ -2249,6 +2493,15 @@ class SkillRefPart(TypedDict):
     name: str
     """Its name; a leading dollar sign is taken off."""
     type: Literal['skillRef']
+
+
+class SkillUses(TypedDict):
+    """How often a skill was used."""
+
+    count: int
+    """The number of its uses."""
+    name: str
+    """The skill."""
 
 
 class _StandingAnswer(TypedDict):
@@ -2976,6 +3229,89 @@ class UrlChannelMessageSource(TypedDict):
     kind: Literal['url']
     url: str
     """`http` or `https`."""
+
+
+class UsageDay(TypedDict):
+    """One day of a history."""
+
+    date: str
+    """The day, `YYYY-MM-DD`."""
+    total: int
+    """The sum."""
+    values: list[UsageValue]
+    """The parts by key; those with 0 are left out."""
+
+
+class _UsageOfModel(TypedDict):
+    cacheHitRate: float
+    """The share of read tokens that come from a cache, 0 to 1."""
+    cachedInputTokens: int
+    """Tokens read from a cache."""
+    inputTokens: int
+    """Tokens read."""
+    outputTokens: int
+    """Tokens written."""
+    totalTokens: int
+    """Tokens read and written."""
+    turns: int
+    """Number of Turns."""
+
+
+class UsageOfModel(_UsageOfModel, total=False):
+    """Usage of the Turns of a Thread with one model."""
+
+    model: str
+    """The model; absent for the usual one."""
+    reasoningEffort: str
+    """How much it reasons; absent as usual."""
+
+
+class _UsageOfThread(TypedDict):
+    archived: bool
+    """Whether it is archived."""
+    cacheHitRate: float
+    """The share of read tokens that come from a cache, 0 to 1."""
+    cachedInputTokens: int
+    """Tokens read from a cache."""
+    inputTokens: int
+    """Tokens read."""
+    lastActiveAt: str
+    """Its latest activity."""
+    originChannel: str
+    """The channel that started it."""
+    outputTokens: int
+    """Tokens written."""
+    threadId: str
+    """The Thread."""
+    totalTokens: int
+    """Tokens read and written."""
+    turns: int
+    """Number of Turns."""
+
+
+class UsageOfThread(_UsageOfThread, total=False):
+    """Usage of one Thread."""
+
+    title: str
+    """Its title."""
+
+
+class UsageSeries(TypedDict):
+    """A sum with its key."""
+
+    key: str
+    """The key."""
+    total: int
+    """The sum of all days."""
+
+
+class UsageValue(TypedDict):
+    """A number with its key."""
+
+    key: str
+    """The key."""
+    value: int
+    """The number."""
 
 
 class UserInputAnswer(TypedDict):
@@ -4341,6 +4677,13 @@ class WelcomeSuggestionsResult(TypedDict):
     """Whether there are any."""
 
 
+class ModelListParams(TypedDict, total=False):
+    """Params of `model/list`."""
+
+    providerId: str
+    """Lists the models of this provider alone."""
+
+
 class _ModelListResult(TypedDict):
     models: list[ModelInfo]
     """The models; none when it could not."""
@@ -4355,6 +4698,10 @@ class ModelListResult(_ModelListResult, total=False):
     """The error of a provider."""
     errorMessage: str
     """The error, for the user."""
+    protocol: ProviderProtocol
+    """The protocol that it speaks."""
+    providerId: str
+    """The provider that was asked for."""
 
 
 class _WorkspaceDefaultsResult(TypedDict):
@@ -4377,6 +4724,99 @@ class WorkspaceDefaultsResult(_WorkspaceDefaultsResult, total=False):
     """The variable of the environment whose key chose the model."""
     notice: str
     """A note for the user about a model that no setting names, as one line."""
+
+
+class ProviderListResult(TypedDict):
+    """Result of `provider/list`."""
+
+    providers: list[ProviderInfo]
+    """The providers."""
+
+
+class _ProviderEditParams(TypedDict):
+    id: str
+    """The provider's name in settings."""
+
+
+class ProviderEditParams(_ProviderEditParams, total=False):
+    """Params of `provider/create` and `provider/update`. A member that is left out is not changed."""
+
+    apiKey: Union[str, None]
+    """Its key; `null` and an empty text remove it."""
+    displayName: str
+    """Its name for users."""
+    endPoint: str
+    """Its address. Needed for a new provider that is not built in."""
+    maxOutputTokens: int
+    """Most tokens of one reply, from 1 on."""
+    protocol: ProviderProtocol
+    """The protocol that it speaks. Needed for a new provider that is not built in."""
+    streamIdleTimeoutMs: int
+    """Longest silence in a reply, in milliseconds; counted in whole seconds."""
+    streamMaxRetries: int
+    """How often a failed request is repeated, at most 9."""
+
+
+class ProviderResult(TypedDict):
+    """Result of `provider/create` and `provider/update`."""
+
+    provider: ProviderInfo
+    """The provider."""
+
+
+class ProviderDeleteParams(TypedDict):
+    """Params of `provider/delete`."""
+
+    id: str
+    """The provider's name in settings."""
+
+
+class ProviderDeleteResult(TypedDict):
+    """Result of `provider/delete`."""
+
+    deleted: bool
+    """Always `true`."""
+
+
+class ProviderTestParams(TypedDict, total=False):
+    """Params of `provider/test`: a provider of the settings, a draft, or a provider with changes."""
+
+    apiKey: Union[str, None]
+    """Its key; `null` and an empty text remove it."""
+    displayName: str
+    """Its name for users."""
+    endPoint: str
+    """Its address. Needed for a new provider that is not built in."""
+    maxOutputTokens: int
+    """Most tokens of one reply, from 1 on."""
+    protocol: ProviderProtocol
+    """The protocol that it speaks. Needed for a new provider that is not built in."""
+    providerId: str
+    """The provider's name in settings; needed unless `protocol` and `endPoint` are there."""
+    streamIdleTimeoutMs: int
+    """Longest silence in a reply, in milliseconds; counted in whole seconds."""
+    streamMaxRetries: int
+    """How often a failed request is repeated, at most 9."""
+
+
+class _ProviderTestResult(TypedDict):
+    models: list[ModelInfo]
+    """The models."""
+    protocol: ProviderProtocol
+    """The protocol that was spoken."""
+    success: bool
+    """Whether the provider has listed its models."""
+
+
+class ProviderTestResult(_ProviderTestResult, total=False):
+    """Result of `provider/test`. Trouble with the provider is no error of the request."""
+
+    errorCode: ModelListErrorCode
+    """The kind of trouble."""
+    errorMessage: str
+    """The trouble, for the user."""
+    providerId: str
+    """The provider that was asked for."""
 
 
 class _ServerStatsResult(TypedDict):
@@ -4635,6 +5075,20 @@ class WorkspaceTrustSetParams(_WorkspaceTrustSetParams, total=False):
     """Fingerprints of the items that the user has seen. Exactly these take effect, and earlier ones stay. Absent:
     all items that the folder has now take effect.
     """
+
+
+class ToolListParams(TypedDict, total=False):
+    """Params of `tool/list`."""
+
+    mode: str
+    """`plan` for the tools of plan mode; else those of `agent`."""
+
+
+class ToolListResult(TypedDict):
+    """Result of `tool/list`."""
+
+    tools: list[ListedTool]
+    """The tools by name."""
 
 
 class HermesExtensionListResult(TypedDict):
@@ -5399,6 +5853,115 @@ class AutomationTemplateDeleteParams(_AutomationTemplateDeleteParams, total=Fals
     """Extension: makes a repeated request safe."""
 
 
+class AutomationListParams(TypedDict):
+    """Params of `automation/list`."""
+
+
+class AutomationListResult(TypedDict):
+    """Result of `automation/list`."""
+
+    automations: list[Automation]
+    """Tasks, then cron jobs, each oldest first."""
+
+
+class AutomationReadParams(TypedDict):
+    """Params of `automation/read`."""
+
+    automationId: str
+    """The automation."""
+
+
+class AutomationResult(TypedDict):
+    """Result of `automation/read`, `automation/create` and `automation/update`."""
+
+    automation: Automation
+    """The automation."""
+
+
+class _AutomationCreateParams(TypedDict):
+    automation: AutomationInput
+    """The definition."""
+
+
+class AutomationCreateParams(_AutomationCreateParams, total=False):
+    """Params of `automation/create`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class _AutomationUpdateParams(TypedDict):
+    automation: AutomationInput
+    """The whole definition."""
+    automationId: str
+    """The automation."""
+    expectedVersion: int
+    """The `version` that it must have."""
+
+
+class AutomationUpdateParams(_AutomationUpdateParams, total=False):
+    """Params of `automation/update`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class _AutomationParams(TypedDict):
+    automationId: str
+    """The automation."""
+
+
+class AutomationParams(_AutomationParams, total=False):
+    """Params of `automation/delete` and `automation/run`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class AutomationRunResult(TypedDict):
+    """Result of `automation/run`."""
+
+    run: AutomationRun
+    """The run."""
+
+
+class AutomationRunsResult(TypedDict):
+    """Result of `automation/runs/list` and `automation/runs/read`."""
+
+    runs: list[AutomationRun]
+    """The runs, newest first; the latest 31 that have ended."""
+
+
+class _AutomationRunsReadParams(TypedDict):
+    automationId: str
+    """The automation."""
+    read: bool
+    """Whether their user has read of them."""
+    runIds: list[str]
+    """The runs, at most 31."""
+
+
+class AutomationRunsReadParams(_AutomationRunsReadParams, total=False):
+    """Params of `automation/runs/read`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class AutomationPresetsListParams(TypedDict, total=False):
+    """Params of `automation/presets/list`."""
+
+    locale: str
+    """The user's language; the presets of this server are English."""
+
+
+class AutomationPresetsListResult(TypedDict):
+    """Result of `automation/presets/list`."""
+
+    presets: list[AutomationPreset]
+    """The presets."""
+
+
 class PluginListParams(TypedDict, total=False):
     """Params of `plugin/list`."""
 
@@ -5589,6 +6152,177 @@ class SubagentSettingsResult(TypedDict):
 
     settings: SubagentSettings
     """The settings in effect."""
+
+
+class UsageSummaryParams(TypedDict, total=False):
+    """Params of `usage/summary`."""
+
+    from: str
+    """The first day, `YYYY-MM-DD`. Absent: the earliest."""
+    to: str
+    """The last day. Absent: the latest."""
+    tzOffsetMinutes: int
+    """Minutes to add to UTC for the local time, cut to ±840. Default 0."""
+
+
+class UsageSummaryResult(TypedDict):
+    """Result of `usage/summary`."""
+
+    avgToolDurationMs: int
+    """The same for one call."""
+    cacheHitRate: float
+    """The share of read tokens that come from a cache, 0 to 1."""
+    maxToolDurationMs: int
+    """The longest call of a tool."""
+    sessionCount: int
+    """Number of Threads."""
+    totalCacheWriteInputTokens: int
+    """Always 0: no provider's writes to a cache are counted."""
+    totalCachedInputTokens: int
+    """Tokens read from a cache."""
+    totalContextCompactions: int
+    """Compactions of conversations."""
+    totalErrors: int
+    """Errors."""
+    totalFreshInputTokens: int
+    """Tokens read and not from a cache."""
+    totalInputTokens: int
+    """Tokens that models read."""
+    totalNonCachedInputTokens: int
+    """The same as `totalFreshInputTokens`."""
+    totalOutputTokens: int
+    """Tokens that models wrote."""
+    totalReasoningOutputTokens: int
+    """Tokens of reasoning, among those written."""
+    totalRequests: int
+    """Calls of models."""
+    totalResponses: int
+    """Their answers."""
+    totalTokens: int
+    """Tokens read and written."""
+    totalToolCalls: int
+    """Calls of tools."""
+    totalToolDurationMs: int
+    """Time of tools, in milliseconds."""
+
+
+class _UsageHistoryParams(TypedDict):
+    metric: UsageMetric
+    """The metric."""
+
+
+class UsageHistoryParams(_UsageHistoryParams, total=False):
+    """Params of `usage/history`."""
+
+    from: str
+    """The first day, `YYYY-MM-DD`. Absent: the earliest."""
+    groupBy: UsageGrouping
+    """The key by which it is divided. By metric: `tokens` takes `tokenType`; `tokens`, `turns` and `requests` take
+    `surface`, `model`, `reasoning` and `speed`; `toolCalls` takes `toolSource` and `tool`; `skillUses` takes
+    `skill`; `errors` takes `surface`. Default `none`.
+    """
+    to: str
+    """The last day. Absent: the latest."""
+    topLimit: int
+    """Most keys of their own, 1 to 20; the rest counts as `other`. Default 10."""
+    tzOffsetMinutes: int
+    """Minutes to add to UTC for the local time, cut to ±840. Default 0."""
+
+
+class UsageHistoryResult(TypedDict):
+    """Result of `usage/history`."""
+
+    days: list[UsageDay]
+    """The days on which something was used, in order."""
+    groupBy: UsageGrouping
+    """The key by which it is divided."""
+    series: list[UsageSeries]
+    """The keys, the largest first, `other` last."""
+    unit: UsageUnit
+    """The unit."""
+
+
+class UsageThreadsParams(TypedDict, total=False):
+    """Params of `usage/threads`."""
+
+    from: str
+    """The first day, `YYYY-MM-DD`. Absent: the earliest."""
+    limit: int
+    """Most Threads, 1 to 50. Default 5."""
+    to: str
+    """The last day. Absent: the latest."""
+    tzOffsetMinutes: int
+    """Minutes to add to UTC for the local time, cut to ±840. Default 0."""
+
+
+class UsageThreadsResult(TypedDict):
+    """Result of `usage/threads`."""
+
+    threads: list[UsageOfThread]
+    """The Threads, those with most tokens first."""
+
+
+class UsageThreadParams(TypedDict):
+    """Params of `usage/thread`."""
+
+    threadId: str
+    """The Thread."""
+
+
+class UsageThreadResult(TypedDict):
+    """Result of `usage/thread`."""
+
+    cacheHitRate: float
+    """The share of read tokens that come from a cache, 0 to 1."""
+    cachedInputTokens: int
+    """Tokens read from a cache."""
+    groups: list[UsageOfModel]
+    """The same by model, most tokens first."""
+    inputTokens: int
+    """Tokens read."""
+    outputTokens: int
+    """Tokens written."""
+    threadId: str
+    """The Thread."""
+    totalTokens: int
+    """Tokens read and written."""
+    turns: int
+    """Number of Turns."""
+
+
+class ProfileInsightsParams(TypedDict, total=False):
+    """Params of `profile/insights`."""
+
+    from: str
+    """The first day, `YYYY-MM-DD`. Absent: the earliest."""
+    to: str
+    """The last day. Absent: the latest."""
+    topSkills: int
+    """Most skills, 1 to 20. Default 5."""
+    tzOffsetMinutes: int
+    """Minutes to add to UTC for the local time, cut to ±840. Default 0."""
+
+
+class _ProfileInsightsResult(TypedDict):
+    longestTaskMs: int
+    """The longest Turn, in milliseconds."""
+    skills: list[SkillUses]
+    """The skills that were used most."""
+    skillsExplored: int
+    """Number of different skills."""
+    totalSkillsUsed: int
+    """Number of uses of skills."""
+    totalThreads: int
+    """Number of Threads."""
+
+
+class ProfileInsightsResult(_ProfileInsightsResult, total=False):
+    """Result of `profile/insights`."""
+
+    topModel: MostUsed
+    """The model of most Turns."""
+    topReasoning: MostUsed
+    """How much models reasoned in most Turns."""
 
 
 class _ApprovalRequestParams(TypedDict):
@@ -7079,6 +7813,41 @@ class AutomationTaskUpdatedEvent(TypedDict):
     params: AutomationTaskUpdatedNotification
 
 
+class _AutomationUpdatedNotification(TypedDict):
+    automationId: str
+    """The automation."""
+    removed: bool
+    """Whether it is gone."""
+
+
+class AutomationUpdatedNotification(_AutomationUpdatedNotification, total=False):
+    """Params of `automation/updated`."""
+
+    automation: Automation
+    """The automation now, unless it is gone."""
+
+
+class AutomationUpdatedEvent(TypedDict):
+    """An automation is new, has changed or is gone."""
+
+    method: Literal['automation/updated']
+    params: AutomationUpdatedNotification
+
+
+class AutomationRunUpdatedNotification(TypedDict):
+    """Params of `automation/run/updated`."""
+
+    run: AutomationRun
+    """The run now."""
+
+
+class AutomationRunUpdatedEvent(TypedDict):
+    """A run of an automation is new or has changed."""
+
+    method: Literal['automation/run/updated']
+    params: AutomationRunUpdatedNotification
+
+
 class PluginSnapshotUpdatedNotification(TypedDict):
     """Params of `plugin/snapshot/updated`."""
 
@@ -7103,8 +7872,20 @@ ApprovalKind = Literal['shell', 'file', 'remoteResource']
 """Kind of operation that needs a user's permission."""
 ApprovalPolicy = Literal['default', 'ask', 'autoApprove', 'interrupt', 'sandboxed', 'askWrites', 'refuse']
 """How a Thread's Approvals are decided."""
+AutomationApprovalPolicy = Literal['workspaceScope', 'fullAuto']
+"""The rights of an automation."""
+AutomationDeliveryStatus = Literal['pending', 'sent', 'skipped', 'failed']
+"""The delivery of the result of a run."""
+AutomationRunStatus = Literal['queued', 'running', 'succeeded', 'failed', 'cancelled', 'interrupted']
+"""How far a run is."""
+AutomationScheduleKind = Literal['at', 'every', 'daily', 'weekdays', 'weekly']
+"""The kind of an automation's schedule."""
+AutomationStatus = Literal['active', 'paused', 'completed']
+"""Whether an automation runs by the clock."""
 AutomationTaskStatus = Literal['pending', 'running', 'completed', 'failed']
 """Status of an automation task."""
+AutomationWorkspaceMode = Literal['project', 'worktree']
+"""The folder of an automation's runs."""
 ChannelCategory = Literal['builtin', 'social', 'system', 'external']
 """What sort of channel it is, in the order of lists."""
 ChannelMessageKind = Literal['text', 'file', 'audio', 'image', 'video']
@@ -7151,6 +7932,8 @@ DiffFileStatus = Literal['added', 'modified', 'deleted', 'renamed']
 """Kind of change."""
 DoctorLevel = Literal['ok', 'warning', 'error']
 """How good or bad a finding is."""
+ExecutionMode = Literal['thread', 'independent']
+"""The Thread of an automation's runs."""
 ExternalChannelTransport = Literal['subprocess', 'websocket', 'managedWebsocket']
 """Connection between the server and the adapter of an external channel."""
 FileChangeKind = Literal['add', 'modify', 'delete', 'rename']
@@ -7205,6 +7988,8 @@ ModelListErrorCode = Literal['MissingApiKey', 'InvalidEndpoint', 'Unauthorized',
 """A problem with a provider."""
 NoticeTrigger = Literal['auto', 'reactive', 'manual', '']
 """The cause of such an action."""
+NotificationPolicy = Literal['important', 'all', 'failures']
+"""The ends of runs of which the user is notified."""
 OutputFormat = Literal['text', 'json']
 """The format of a command's output."""
 OverlappingRun = Literal['skip']
@@ -7223,6 +8008,10 @@ PolicyJudgement = Literal['allow', 'ask', 'deny']
 """What rules say of an operation."""
 PolicyOutcome = Literal['runs', 'asks', 'answered', 'autoApproved', 'runsSandboxed', 'interrupts', 'refused']
 """The outcome of a command."""
+ProviderAuth = Literal['apiKey']
+"""How requests to a provider are authenticated."""
+ProviderProtocol = Literal['openai-chat-completions', 'openai-responses', 'anthropic']
+"""The protocol that a provider speaks."""
 ProviderWire = Literal['chat', 'responses', 'messages']
 """The API of a provider."""
 QueuedInputStatus = Literal['queued', 'guidancePending']
@@ -7265,6 +8054,8 @@ TodoStatus = Literal['pending', 'in_progress', 'completed', 'cancelled']
 """Progress of a step."""
 ToolExecutionStatus = Literal['inProgress', 'completed', 'failed', 'cancelled']
 """State of one call among parallel ones."""
+ToolSource = Literal['builtin']
+"""The owner of a tool."""
 TriggerKind = Literal['heartbeat', 'cron', 'automation', 'subagentFollowupTask']
 """What sends an input in a user's place."""
 TrustKind = Literal['server', 'setting', 'text']
@@ -7275,6 +8066,12 @@ TurnStatus = Literal['running', 'waitingApproval', 'waitingInput', 'completed', 
 """Status of a Turn: `running`, `waitingApproval` and `waitingInput` in turns, then exactly one of the others
     for ever.
     """
+UsageGrouping = Literal['none', 'tokenType', 'surface', 'model', 'reasoning', 'speed', 'toolSource', 'tool', 'skill']
+"""Key by which a history is divided."""
+UsageMetric = Literal['tokens', 'turns', 'requests', 'toolCalls', 'skillUses', 'errors']
+"""Metric of a history."""
+UsageUnit = Literal['tokens', 'count']
+"""The unit of a history."""
 WelcomeSuggestionSource = Literal['dynamic', 'none']
 """Where suggestions came from."""
 WorkingDirectoryMode = Literal['workspace', 'specified']
@@ -7282,14 +8079,14 @@ WorkingDirectoryMode = Literal['workspace', 'specified']
 ThreadSearchAnswer = Union[ThreadSearchResult, ThreadSearchThreadsResult]
 
 Notification = Union[
-    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, ConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent, PluginSnapshotUpdatedEvent,
+    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, ConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent, AutomationUpdatedEvent, AutomationRunUpdatedEvent, PluginSnapshotUpdatedEvent,
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -7338,6 +8135,8 @@ class ErrorCode(IntEnum):
     """The task's id is taken."""
     BINDING_INVALID = -32055
     """The Thread that a task is bound to is unknown or archived."""
+    AUTOMATION_VERSION_CONFLICT = -32056
+    """The automation has changed since the client read it."""
     COMMAND_NOT_FOUND = -32060
     """Unknown command."""
     COMMAND_DENIED = -32061
@@ -7783,7 +8582,7 @@ class Requests:
 
     @overload
     async def request(
-        self, method: Literal['model/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+        self, method: Literal['model/list'], params: ModelListParams | None = None, *, timeout: float | None = ...
     ) -> ModelListResult:
         """Lists the models that a Thread can be given."""
 
@@ -7792,6 +8591,36 @@ class Requests:
         self, method: Literal['workspace/defaults/read'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
     ) -> WorkspaceDefaultsResult:
         """Extension: reads what a Thread uses whose configuration names nothing else."""
+
+    @overload
+    async def request(
+        self, method: Literal['provider/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> ProviderListResult:
+        """Lists the providers of models, without keys."""
+
+    @overload
+    async def request(
+        self, method: Literal['provider/create'], params: ProviderEditParams, *, timeout: float | None = ...
+    ) -> ProviderResult:
+        """Adds a provider."""
+
+    @overload
+    async def request(
+        self, method: Literal['provider/update'], params: ProviderEditParams, *, timeout: float | None = ...
+    ) -> ProviderResult:
+        """Changes a provider."""
+
+    @overload
+    async def request(
+        self, method: Literal['provider/delete'], params: ProviderDeleteParams, *, timeout: float | None = ...
+    ) -> ProviderDeleteResult:
+        """Removes a provider."""
+
+    @overload
+    async def request(
+        self, method: Literal['provider/test'], params: ProviderTestParams | None = None, *, timeout: float | None = ...
+    ) -> ProviderTestResult:
+        """Asks a provider for its models, with settings that are not stored."""
 
     @overload
     async def request(
@@ -7878,6 +8707,12 @@ class Requests:
         self, method: Literal['workspace/trust/set'], params: WorkspaceTrustSetParams, *, timeout: float | None = ...
     ) -> WorkspaceTrustResult:
         """Extension: takes the user's word about the folder."""
+
+    @overload
+    async def request(
+        self, method: Literal['tool/list'], params: ToolListParams | None = None, *, timeout: float | None = ...
+    ) -> ToolListResult:
+        """Lists the tools that the server brings. Those of MCP servers are in `mcp/tool/list`."""
 
     @overload
     async def request(
@@ -8187,6 +9022,60 @@ class Requests:
 
     @overload
     async def request(
+        self, method: Literal['automation/list'], params: AutomationListParams | None = None, *, timeout: float | None = ...
+    ) -> AutomationListResult:
+        """Lists the automations: tasks and cron jobs."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/read'], params: AutomationReadParams, *, timeout: float | None = ...
+    ) -> AutomationResult:
+        """Reads an automation."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/create'], params: AutomationCreateParams, *, timeout: float | None = ...
+    ) -> AutomationResult:
+        """Makes an automation."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/update'], params: AutomationUpdateParams, *, timeout: float | None = ...
+    ) -> AutomationResult:
+        """Replaces the definition of an automation."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/delete'], params: AutomationParams, *, timeout: float | None = ...
+    ) -> AutomationOkResult:
+        """Deletes an automation. The Threads of its runs stay."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/run'], params: AutomationParams, *, timeout: float | None = ...
+    ) -> AutomationRunResult:
+        """Has an automation run as soon as there is room, also one that is paused or completed."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/runs/list'], params: AutomationReadParams, *, timeout: float | None = ...
+    ) -> AutomationRunsResult:
+        """Lists the latest runs of an automation."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/runs/read'], params: AutomationRunsReadParams, *, timeout: float | None = ...
+    ) -> AutomationRunsResult:
+        """Says which runs their user has read of."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/presets/list'], params: AutomationPresetsListParams | None = None, *, timeout: float | None = ...
+    ) -> AutomationPresetsListResult:
+        """Lists definitions to start from."""
+
+    @overload
+    async def request(
         self, method: Literal['plugin/list'], params: PluginListParams | None = None, *, timeout: float | None = ...
     ) -> PluginListResult:
         """Lists the plugins, and what is wrong with them."""
@@ -8262,6 +9151,36 @@ class Requests:
         self, method: Literal['subagent/settings/update'], params: SubagentSettingsUpdateParams | None = None, *, timeout: float | None = ...
     ) -> SubagentSettingsResult:
         """Sets what is common to all profiles."""
+
+    @overload
+    async def request(
+        self, method: Literal['usage/summary'], params: UsageSummaryParams | None = None, *, timeout: float | None = ...
+    ) -> UsageSummaryResult:
+        """Sums what all Turns used."""
+
+    @overload
+    async def request(
+        self, method: Literal['usage/history'], params: UsageHistoryParams, *, timeout: float | None = ...
+    ) -> UsageHistoryResult:
+        """Sums what Turns used on each day."""
+
+    @overload
+    async def request(
+        self, method: Literal['usage/threads'], params: UsageThreadsParams | None = None, *, timeout: float | None = ...
+    ) -> UsageThreadsResult:
+        """Lists the Threads that used most."""
+
+    @overload
+    async def request(
+        self, method: Literal['usage/thread'], params: UsageThreadParams, *, timeout: float | None = ...
+    ) -> UsageThreadResult:
+        """Sums what the Turns of one Thread used, by model."""
+
+    @overload
+    async def request(
+        self, method: Literal['profile/insights'], params: ProfileInsightsParams | None = None, *, timeout: float | None = ...
+    ) -> ProfileInsightsResult:
+        """Says what was used most."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""

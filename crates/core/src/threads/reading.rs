@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use bobbin_model::{Event, Spent, ThreadId, Turn, TurnDiff, TurnId};
-use bobbin_store::{FoundThread, ListFilter, SearchFilter, SearchPage, ThreadSearch, ThreadSummary};
+use bobbin_store::{
+    FoundThread, ListFilter, SearchFilter, SearchPage, ThreadSearch, ThreadSummary, UsageQuery, UsageRow,
+    UsedRow,
+};
 
 use super::Threads;
 use crate::answer::Snapshot;
@@ -30,6 +33,14 @@ impl Threads {
     /// [`CoreError::Store`].
     pub async fn search(&self, filter: SearchFilter) -> Result<SearchPage, CoreError> {
         Ok(self.store.search(filter).await?)
+    }
+
+    /// Sums what Turns used.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn usage(&self, query: UsageQuery) -> Result<(Vec<UsageRow>, Vec<UsedRow>), CoreError> {
+        Ok(self.store.usage(query).await?)
     }
 
     /// Finds Threads by what was said in them.

@@ -13,7 +13,7 @@ use bobbin_model::{
 };
 use bobbin_store::{
     Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store,
-    StoreStats, StoredEvent, ThreadSearch, ThreadSummary, Write,
+    StoreStats, StoredEvent, ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
 };
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
@@ -66,6 +66,10 @@ impl Store for Moody {
     }
     fn spent(&self, id: &ThreadId, before: TurnId) -> Answer<'_, Spent> {
         self.inner.spent(id, before)
+    }
+
+    fn usage(&self, query: UsageQuery) -> Answer<'_, (Vec<UsageRow>, Vec<UsedRow>)> {
+        self.inner.usage(query)
     }
 
     fn turns_from(&self, id: &ThreadId, first: TurnId) -> Answer<'_, u32> {

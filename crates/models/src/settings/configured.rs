@@ -9,18 +9,17 @@
 //!
 //! The protocol's clients write `Model`, `EndPoint` and `ApiKey` only; these are a provider named `endpoint`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::bail;
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_settings::Source;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::key_place::{KeyPlace, expanded};
 use super::section::{ProviderSection, Section};
-use super::{Key, Limits, ProviderSettings, Wire};
+use super::{Key, ProviderSettings, Wire};
 use crate::{ModelFacts, OFFLINE, Price};
 
 /// Name of the provider that `EndPoint` is.
@@ -60,6 +59,13 @@ pub fn is_built_in(name: &str) -> bool {
         .any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
+/// Returns the address of a built-in provider.
+pub fn built_in_address(name: &str) -> Option<&'static str> {
+    let mut known = BUILT_IN.iter();
+    let found = known.find(|(known, ..)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, _, address, _)| *address)
+}
+
 /// Default window of the models of `ollama`, in tokens.
 const OLLAMA_WINDOW: u64 = 32_768;
 /// Most attempts of one request.
@@ -76,6 +82,8 @@ pub struct ModelSettings {
     pub source: DefaultSource,
     /// Models to try in order when a provider fails.
     pub fallbacks: Vec<String>,
+    /// The currency of all prices, as three capital letters.
+    pub currency: Option<String>,
     /// Providers of the files first, then the built-in ones.
     pub providers: Vec<ProviderEntry>,
     /// Sentences for the user.
@@ -85,6 +93,8 @@ pub struct ModelSettings {
 /// One provider.
 #[derive(Debug, Clone)]
 pub struct ProviderEntry {
+    /// Its name for users.
+    pub display_name: Option<String>,
     /// Its settings, without the key and what depends on it.
     pub settings: ProviderSettings,
     /// The source of its key.
@@ -126,6 +136,7 @@ impl Default for ModelSettings {
             model: None,
             source: DefaultSource::Nothing,
             fallbacks: Vec::new(),
+            currency: None,
             providers: BUILT_IN.into_iter().map(built_in).collect(),
             warnings: Vec::new(),
         }
@@ -161,6 +172,14 @@ impl ModelSettings {
             && source.passes("Fallbacks")
         {
             self.fallbacks = names.iter().map(|name| self.whole_name(name, origin)).collect();
+        }
+        if let Some(currency) = said(section.currency)
+            && source.passes("Currency")
+        {
+            if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+                bail!("Currency is three letters, such as EUR");
+            }
+            self.currency = Some(currency.to_ascii_uppercase());
         }
         if origin == Origin::Project {
             self.warn_of_the_projects_model();
@@ -371,6 +390,9 @@ impl ModelSettings {
         };
         entry.key = key.unwrap_or(entry.key);
         entry.origin = Origin::of(source);
+        if provider.display_name.is_some() {
+            entry.display_name.clone_from(&provider.display_name);
+        }
         change(&mut entry.settings, provider);
         if entry.settings.base_url.is_empty() {
             bail!("{place}.BaseUrl is missing");
@@ -438,29 +460,16 @@ fn said(text: Option<String>) -> Option<String> {
 
 fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) -> ProviderEntry {
     let settings = ProviderSettings {
-        name: name.to_owned(),
-        wire,
-        base_url: base_url.to_owned(),
-        models: Vec::new(),
-        offered: true,
-        key: None,
-        key_variable: None,
-        needs_key: false,
-        key_source: String::new(),
-        headers: Vec::new(),
-        max_output_tokens: None,
-        web_search: false,
-        body: Map::new(),
-        limits: Limits::default(),
         // The real window depends on how the server was started; this is the usual one.
         facts: ModelFacts {
             context_window: (name == "ollama").then_some(OLLAMA_WINDOW),
             price: (name == "ollama").then(Price::default),
             ..ModelFacts::default()
         },
-        model_facts: BTreeMap::new(),
+        ..ProviderSettings::new(name, wire, base_url)
     };
     ProviderEntry {
+        display_name: None,
         settings,
         key: variable.map_or(KeyPlace::Nowhere, |name| KeyPlace::Variable(name.to_owned())),
         origin: Origin::BuiltIn,

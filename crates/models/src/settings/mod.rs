@@ -6,7 +6,7 @@ mod key_place;
 mod provider;
 mod section;
 
-pub use configured::{ModelSettings, Origin, ProviderEntry, is_built_in};
+pub use configured::{ModelSettings, Origin, ProviderEntry, built_in_address, is_built_in};
 pub use key_place::{KeyPlace, expanded};
 pub(crate) use provider::without;
 pub use provider::{Key, Limits, ProviderSettings, Proxies, Wire};

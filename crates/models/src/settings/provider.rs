@@ -105,6 +105,30 @@ pub struct ProviderSettings {
     pub limits: Limits,
 }
 
+impl ProviderSettings {
+    /// Returns the settings of a provider without a key, with the usual limits.
+    pub fn new(name: &str, wire: Wire, base_url: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            wire,
+            base_url: base_url.to_owned(),
+            models: Vec::new(),
+            offered: true,
+            key: None,
+            key_variable: None,
+            needs_key: false,
+            key_source: String::new(),
+            headers: Vec::new(),
+            max_output_tokens: None,
+            web_search: false,
+            body: Map::new(),
+            facts: ModelFacts::default(),
+            model_facts: BTreeMap::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
 impl fmt::Debug for ProviderSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();

@@ -19,6 +19,9 @@ pub struct Section {
     /// Models that answer, in order, when the provider of the usual one fails.
     #[schemars(length(max = 8))]
     pub(super) fallbacks: Option<Vec<String>>,
+    /// Currency of all prices, as the three letters of ISO 4217, such as `EUR`. Shown beside costs.
+    #[schemars(length(min = 3, max = 3))]
+    pub(super) currency: Option<String>,
     /// Providers of models, by name.
     #[serde(default)]
     #[schemars(extend("maxProperties" = 64))]
@@ -41,6 +44,8 @@ pub struct Section {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct ProviderSection {
+    /// Its name for users.
+    pub(super) display_name: Option<String>,
     /// Its wire.
     #[schemars(extend("default" = "chat"))]
     pub(super) wire: Option<Wire>,

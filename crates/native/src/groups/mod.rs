@@ -13,6 +13,7 @@ pub mod item;
 pub mod mcp;
 pub mod models;
 pub mod policy;
+pub mod provider;
 pub mod serving;
 pub mod skills;
 pub mod stats;
@@ -21,6 +22,7 @@ pub mod suggest;
 pub mod system;
 pub mod terminal;
 pub mod thread;
+pub mod tool;
 pub mod trust;
 pub mod turn;
 
@@ -43,10 +45,12 @@ pub static GROUPS: &[&Group] = &[
     &command::GROUP,
     &suggest::GROUP,
     &models::GROUP,
+    &provider::GROUP,
     &stats::GROUP,
     &policy::GROUP,
     &config::GROUP,
     &doctor::GROUP,
     &file::GROUP,
     &trust::GROUP,
+    &tool::GROUP,
 ];

@@ -103,6 +103,8 @@ error_codes! {
     TaskExists = -32054, "Task already exists: {}";
     /// The Thread that a task is bound to is unknown or archived.
     BindingInvalid = -32055, "Thread binding is invalid: {}";
+    /// The automation has changed since the client read it.
+    AutomationVersionConflict = -32056, "The automation has changed: {}";
     /// Unknown command.
     CommandNotFound = -32060, "Command not found: {}";
     /// The command is for administrators.
@@ -146,6 +148,7 @@ impl ErrorCode {
             Self::TaskStateInvalid => "TaskInvalidStatus",
             Self::TaskExists => "TaskAlreadyExists",
             Self::BindingInvalid => "ThreadBindingInvalid",
+            Self::AutomationVersionConflict => "automation.versionConflict",
             Self::CommandDenied => "CommandPermissionDenied",
             Self::CommandServiceMissing => "CommandServiceUnavailable",
             Self::McpInvalid => "McpServerValidationFailed",
@@ -364,6 +367,7 @@ constructors! {
     about task_state_invalid(detail) = TaskStateInvalid;
     about task_exists(id) = TaskExists;
     about binding_invalid(thread_id) = BindingInvalid;
+    about automation_version_conflict(id) = AutomationVersionConflict;
     about command_not_found(name) = CommandNotFound;
     about command_denied(name) = CommandDenied;
     about command_service_missing(name) = CommandServiceMissing;

@@ -34,6 +34,15 @@ async fn model_list() {
     let mut client = server.client().await;
     let answer = client.answer_to("model/list", json!({})).await;
     insta::assert_snapshot!(server.redact(&[answer]));
+    let of = async |client: &mut Client, provider: &str| {
+        let listed = client.call("model/list", json!({ "providerId": provider })).await;
+        (
+            listed["models"].as_array().unwrap().len(),
+            listed["protocol"].clone(),
+        )
+    };
+    assert_eq!(of(&mut client, "Kiln").await, (1, json!("openai-responses")));
+    assert_eq!(of(&mut client, "oven").await, (0, json!(null)));
 }
 
 /// Models that are known at once, and suggestions that never come.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bobbin_agent_api::Services;
 use bobbin_agent_api::model_catalog::{
-    DefaultModel, DefaultSource, ListModelsError, ListedModel, ModelCatalog,
+    DefaultModel, DefaultSource, ListModelsError, ListedModel, ModelCatalog, ModelPrice, ModelProvider,
 };
 use bobbin_core::{Settings, Threads};
 use bobbin_framing::{Limits, Transport};
-use bobbin_model::UnixMillis;
+use bobbin_model::{ProviderProtocol, UnixMillis};
 use bobbin_native::Endpoint;
 use bobbin_native::group::Groups;
 use bobbin_prompts::{Machine, Prompts};
@@ -108,6 +108,17 @@ impl ModelCatalog for Kiln {
             owned_by: "potter".into(),
             created_at: UnixMillis(0),
             efforts: vec![bobbin_model::Effort::Low, bobbin_model::Effort::High],
+            provider: Some(ModelProvider {
+                id: "kiln".into(),
+                protocol: ProviderProtocol::Responses,
+            }),
+            context_window: Some(64_000),
+            price: Some(ModelPrice {
+                input: 2_500_000,
+                cached_input: 250_000,
+                output: 10_000_000,
+                currency: Some("EUR".into()),
+            }),
         };
         async move { Ok(vec![model]) }.boxed()
     }

@@ -55,7 +55,7 @@ async fn change(
                 diagnostics: done.diagnostics,
                 snapshot_revision: done.snapshot.revision,
             });
-            if done.outcome != PluginOutcome::NotApplied {
+            if done.outcome == PluginOutcome::Applied {
                 plugins.notify(source, done.servers_too, done.snapshot);
             }
         }

@@ -21,7 +21,7 @@ use wire::{
 
 const PLUGIN_INSTALL: &str = "plugin/install";
 const PLUGIN_INSTALL_LOCAL: &str = "plugin/installLocal";
-const PLUGIN_SET_TRUSTED: &str = "plugin/setTrusted";
+pub(crate) const PLUGIN_SET_TRUSTED: &str = "plugin/setTrusted";
 const PLUGIN_SNAPSHOT_UPDATED: &str = "plugin/snapshot/updated";
 const PLUGIN_REMOVE: &str = "plugin/remove";
 const PLUGIN_SET_ENABLED: &str = "plugin/setEnabled";

@@ -171,12 +171,12 @@ pub(super) fn bind(
     });
 }
 
-fn running() -> Refused {
+pub(super) fn running() -> Refused {
     Refused::NotNow("The task is running; stop the turn in its thread first, or wait for its end.".to_owned())
 }
 
 /// Returns the Thread that a task shall be bound to, if it exists and accepts Turns.
-async fn bound_to(
+pub(super) async fn bound_to(
     client: &Client,
     binding: Option<AutomationThreadBinding>,
 ) -> Result<Option<ThreadId>, Refused> {

@@ -3,6 +3,8 @@
 mod automation;
 mod cron;
 mod heartbeat;
+pub(crate) mod today;
+mod today_types;
 pub mod types;
 
 use bobbin_core::WireMessage;
@@ -18,13 +20,17 @@ use serde::Serialize;
 use self::heartbeat::JOB_RESULT;
 use crate::book::{Book, Decided, Refused};
 use crate::group::types::{
-    AutomationOkResult, AutomationTask, AutomationTaskCreateParams, AutomationTaskCreateResult,
-    AutomationTaskListParams, AutomationTaskListResult, AutomationTaskParams, AutomationTaskReadParams,
-    AutomationTaskReadResult, AutomationTaskResult, AutomationTaskUpdateBindingParams,
-    AutomationTaskUpdatedNotification, AutomationTemplateDeleteParams, AutomationTemplateListParams,
-    AutomationTemplateListResult, AutomationTemplateResult, AutomationTemplateSaveParams, CronEnableParams,
-    CronEnableResult, CronJobInfo, CronJobParams, CronListParams, CronListResult, CronRemoveResult,
-    CronRunResult, CronStateChangedNotification, HeartbeatTriggerParams, HeartbeatTriggerResult, JobSchedule,
+    AutomationCreateParams, AutomationListParams, AutomationListResult, AutomationOkResult, AutomationParams,
+    AutomationPresetsListParams, AutomationPresetsListResult, AutomationReadParams, AutomationResult,
+    AutomationRunResult, AutomationRunUpdatedNotification, AutomationRunsReadParams, AutomationRunsResult,
+    AutomationTask, AutomationTaskCreateParams, AutomationTaskCreateResult, AutomationTaskListParams,
+    AutomationTaskListResult, AutomationTaskParams, AutomationTaskReadParams, AutomationTaskReadResult,
+    AutomationTaskResult, AutomationTaskUpdateBindingParams, AutomationTaskUpdatedNotification,
+    AutomationTemplateDeleteParams, AutomationTemplateListParams, AutomationTemplateListResult,
+    AutomationTemplateResult, AutomationTemplateSaveParams, AutomationUpdateParams,
+    AutomationUpdatedNotification, CronEnableParams, CronEnableResult, CronJobInfo, CronJobParams,
+    CronListParams, CronListResult, CronRemoveResult, CronRunResult, CronStateChangedNotification,
+    HeartbeatTriggerParams, HeartbeatTriggerResult, JobSchedule,
 };
 use crate::job::{Job, Kind};
 use crate::owner::{Gone, News, ScheduleError, Schedules};
@@ -34,6 +40,12 @@ use bobbin_native::wire::RpcError;
 
 const CRON_STATE_CHANGED: &str = "cron/stateChanged";
 const TASK_UPDATED: &str = "automation/task/updated";
+const AUTOMATION_UPDATED: &str = "automation/updated";
+const AUTOMATION_RUN_UPDATED: &str = "automation/run/updated";
+
+/// The differences of automations.
+const AUTOMATIONS: &str = "a run goes on after a restart, so none is `interrupted`; the latest 31 runs are stored; results of \
+    tasks are sent to no chat; `workspaceMode` is `project`; `agentProfileId` has no effect";
 
 /// The groups of this crate.
 pub static GROUPS: &[&Group] = &[&CRON, &HEARTBEAT, &AUTOMATION];
@@ -88,7 +100,7 @@ static CRON: Group = Group {
             let result = heartbeat::result(job, end)?;
             Some(message(JOB_RESULT, &result))
         });
-        ended.or_else(|| news.get::<News>().map(News::encode))
+        ended.or_else(|| news.get::<News>()?.encode())
     },
     ..Group::EMPTY
 };
@@ -156,10 +168,66 @@ static AUTOMATION: Group = Group {
             "Deletes a template of the user.", spec "05 §12",
             test "schedules/automation: templates_are_saved_used_and_deleted",
             note TEMPLATES;
+        request "automation/list" (AutomationListParams => AutomationListResult)
+            [] now_with(of Schedules) today::list, needs Read:
+            "Lists the automations: tasks and cron jobs.", spec "07 §8.4",
+            test "schedules/automations_today: an_automation_is_made_changed_and_deleted";
+        request "automation/read" (AutomationReadParams => AutomationResult)
+            [TaskNotFound] now_with(of Schedules) today::read, needs Read:
+            "Reads an automation.", spec "07 §8.4",
+            test "schedules/automations_today: an_automation_is_made_changed_and_deleted";
+        request "automation/create" (AutomationCreateParams => AutomationResult)
+            [] now_with(of Schedules) today::create, needs Prompt:
+            "Makes an automation.", members &[("automation.approvalPolicy", Need::Own)], spec "07 §8.4",
+            test "schedules/automations_today: an_automation_is_made_changed_and_deleted",
+            note AUTOMATIONS;
+        request "automation/update" (AutomationUpdateParams => AutomationResult)
+            [TaskNotFound, TaskStateInvalid, AutomationVersionConflict] now_with(of Schedules) today::update,
+            needs Prompt:
+            "Replaces the definition of an automation.", members &[("automation.approvalPolicy", Need::Own)],
+            spec "07 §8.4", test "schedules/automations_today: an_automation_is_made_changed_and_deleted",
+            note AUTOMATIONS;
+        request "automation/delete" (AutomationParams => AutomationOkResult)
+            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) today::delete, needs Prompt:
+            "Deletes an automation. The Threads of its runs stay.", spec "07 §8.4",
+            test "schedules/automations_today: an_automation_is_made_changed_and_deleted";
+        request "automation/run" (AutomationParams => AutomationRunResult)
+            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) today::run, needs Prompt:
+            "Has an automation run as soon as there is room, also one that is paused or completed.",
+            spec "07 §8.4", test "schedules/automations_today: an_automation_runs_by_hand_and_its_runs_are_marked";
+        request "automation/runs/list" (AutomationReadParams => AutomationRunsResult)
+            [TaskNotFound] now_with(of Schedules) today::runs, needs Read:
+            "Lists the latest runs of an automation.", spec "07 §8.4",
+            test "schedules/automations_today: an_automation_runs_by_hand_and_its_runs_are_marked",
+            note AUTOMATIONS;
+        request "automation/runs/read" (AutomationRunsReadParams => AutomationRunsResult)
+            [TaskNotFound] wait_with(of Schedules) today::read_runs, needs Prompt:
+            "Says which runs their user has read of.", spec "07 §8.4",
+            test "schedules/automations_today: an_automation_runs_by_hand_and_its_runs_are_marked";
+        request "automation/presets/list" (AutomationPresetsListParams => AutomationPresetsListResult)
+            [] now_with(of Schedules) today::presets, needs Read:
+            "Lists definitions to start from.", spec "07 §8.4",
+            test "schedules/automations_today: presets_are_the_built_in_templates";
         notification TASK_UPDATED (AutomationTaskUpdatedNotification):
             "A task is new or has changed.", spec "05 §12",
             test "schedules/automation: a_task_is_made_runs_and_is_deleted";
+        notification AUTOMATION_UPDATED (AutomationUpdatedNotification):
+            "An automation is new, has changed or is gone.", spec "07 §8.4",
+            test "schedules/automations_today: an_automation_is_made_changed_and_deleted",
+            note "to clients of today (`ClientCapabilities`)";
+        notification AUTOMATION_RUN_UPDATED (AutomationRunUpdatedNotification):
+            "A run of an automation is new or has changed.", spec "07 §8.4",
+            test "schedules/automations_today: an_automation_runs_by_hand_and_its_runs_are_marked",
+            note "to clients of today (`ClientCapabilities`)";
     },
+    unwanted: |capabilities| {
+        if capabilities.is_today() {
+            Vec::new()
+        } else {
+            vec![AUTOMATION_UPDATED, AUTOMATION_RUN_UPDATED]
+        }
+    },
+    broadcast: |news, _| Some(news.get::<News>()?.encode_today()),
     capabilities: |server, capabilities| {
         capabilities.automations = server.services().others.get::<Schedules>().is_some();
     },
@@ -182,23 +250,46 @@ pub(crate) fn seen(job: &Job) -> Seen {
 }
 
 impl News {
-    /// Returns the notification.
-    fn encode(&self) -> WireMessage {
-        match seen(&self.job) {
-            Seen::Job(job) => message(
+    /// Returns the notification under its old name, if it has one.
+    fn encode(&self) -> Option<WireMessage> {
+        let Self::Job { job, gone, root } = self else {
+            return None;
+        };
+        match seen(job) {
+            Seen::Job(job) => Some(message(
                 CRON_STATE_CHANGED,
                 &CronStateChangedNotification {
                     job,
-                    removed: self.gone == Gone::Yes,
+                    removed: *gone == Gone::Yes,
                 },
-            ),
-            Seen::Task(task) => message(
+            )),
+            Seen::Task(_) if *gone == Gone::Yes => None,
+            Seen::Task(task) => Some(message(
                 TASK_UPDATED,
                 &AutomationTaskUpdatedNotification {
-                    workspace_path: self.root.to_string(),
+                    workspace_path: root.to_string(),
                     task,
                 },
-            ),
+            )),
+        }
+    }
+
+    /// Returns the notification for clients of today.
+    fn encode_today(&self) -> WireMessage {
+        match self {
+            Self::Job { job, gone, .. } => {
+                let removed = *gone == Gone::Yes;
+                let params = AutomationUpdatedNotification {
+                    automation_id: job.id.clone(),
+                    automation: (!removed).then(|| today::automation(job)),
+                    removed,
+                };
+                message(AUTOMATION_UPDATED, &params)
+            }
+            Self::Run(run) => {
+                let run = (**run).clone();
+                message(AUTOMATION_RUN_UPDATED, &AutomationRunUpdatedNotification { run })
+            }
         }
     }
 }
@@ -336,5 +427,6 @@ fn wire_error(kind: Kind, error: &ScheduleError) -> RpcError {
         (Refused::Binding(thread), _) => RpcError::binding_invalid(thread),
         (Refused::Invalid(why), _) => RpcError::invalid_params(why),
         (Refused::NotNow(why), _) => RpcError::task_state_invalid(why),
+        (Refused::Changed(id), _) => RpcError::automation_version_conflict(id),
     }
 }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+pub use super::today_types::*;
 pub use crate::due::MissedRun;
 
 /// When a job runs.

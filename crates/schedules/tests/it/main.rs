@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod automation;
 #[cfg(test)]
+mod automations_today;
+#[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod cron;

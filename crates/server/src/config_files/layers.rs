@@ -196,7 +196,7 @@ impl Place {
         Ok((config, written, keys))
     }
 
-    fn read(&self) -> anyhow::Result<Config> {
+    pub(super) fn read(&self) -> anyhow::Result<Config> {
         config::read_with(&self.root, self.home.as_deref(), &self.trust.read())
     }
 

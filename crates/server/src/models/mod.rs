@@ -7,7 +7,7 @@
 mod catalog;
 mod keys;
 
-pub(crate) use catalog::Catalog;
+pub(crate) use catalog::{Catalog, protocol, tested, wire};
 pub use keys::variable;
 
 use std::path::Path;
@@ -50,7 +50,8 @@ pub fn open(
     )
     .chosen_by(settings.source.clone())
     .with_fallbacks(settings.fallbacks.clone())
-    .compacted_at(compact_percent);
+    .compacted_at(compact_percent)
+    .priced_in(settings.currency.clone());
     let names = settings.fallbacks.iter().map(|name| Some(name.as_str()));
     for name in names.chain([None]) {
         if let Err(unknown) = models.choose(name) {
@@ -60,7 +61,8 @@ pub fn open(
     Ok(Opened { models, complaints })
 }
 
-fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
+/// Returns a provider with its key, if there is one.
+pub(crate) fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
     let found = keys::find(&entry.key, home);
     ProviderSettings {
         // A built-in provider is offered only if there is a key for it.

@@ -50,6 +50,14 @@ async fn a_database_is_copied_before_it_is_migrated_and_only_then() {
     change(&database, "ALTER TABLE turn DROP COLUMN reasoning_output_tokens").await;
     change(&database, "ALTER TABLE turn DROP COLUMN files_changed").await;
     change(&database, "ALTER TABLE thread DROP COLUMN waiting_input").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN model").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN requests").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN tool_calls").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN tool_ms").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN tool_ms_max").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN errors").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN compactions").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN used").await;
     change(&database, "DELETE FROM _sqlx_migrations WHERE version > 10").await;
     assert!(has(&database, "t1").await);
     let mut found = copies();

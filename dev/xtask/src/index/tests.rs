@@ -65,13 +65,17 @@ fn is_beside_threads(name: &str) -> bool {
 }
 
 /// Requests that change something, take no `clientRequestId`, and do no harm when they are sent twice.
-const HARMLESS: [&str; 14] = [
+const HARMLESS: [&str; 18] = [
     "skills/restoreOriginal",
     "skills/setEnabled",
     "skills/uninstall",
     "workspace/config/update",
     "config/value/write",
     "config/batchWrite",
+    "provider/create",
+    "provider/update",
+    "provider/delete",
+    "provider/test",
     "mcp/test",
     "mcp/login",
     "mcp/logout",
@@ -83,10 +87,11 @@ const HARMLESS: [&str; 14] = [
     "forward/stop",
 ];
 /// Requests that read secrets.
-const SECRET: [&str; 6] = [
+const SECRET: [&str; 7] = [
     "mcp/list",
     "mcp/get",
     "config/read",
+    "provider/list",
     "externalChannel/list",
     "externalChannel/get",
     "externalChannel/logs",

@@ -249,9 +249,18 @@ pub struct ServerCapabilities {
     /// `subagent/profiles/*` and `subagent/settings/update`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sub_agent_management: bool,
-    /// `subagent/children/list`, `subagent/close`, `subagent/resume`.
+    /// `subagent/children/list`, `sendMessage`, `followupTask`, `close` and `resume`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sub_agent_sessions: bool,
+    /// `provider/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub provider_management: bool,
+    /// `tool/list`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tool_catalog: bool,
+    /// `usage/*` and `profile/insights`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub usage_telemetry: bool,
     /// Extension: the server numbers events for clients that declare `eventCursors`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub event_cursors: bool,

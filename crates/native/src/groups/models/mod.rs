@@ -7,13 +7,13 @@ use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::groups::handshake::types::EmptyParams;
-use crate::groups::models::types::{ModelListResult, WorkspaceDefaultsResult};
+use crate::groups::models::types::{ModelListParams, ModelListResult, WorkspaceDefaultsResult};
 
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
         Page::MODELS, Some("modelCatalogManagement");
-        request "model/list" (EmptyParams => ModelListResult) [] now_with(models) handlers::list, needs Read:
+        request "model/list" (ModelListParams => ModelListResult) [] now_with(models) handlers::list, needs Read:
             "Lists the models that a Thread can be given.", spec "05 §7", test "native/reading: model_list",
             note "of a server without configured providers it is the offline model alone; the answer is the last \
                 of those that the client waits for, after 100 ms at least and 2 s at most";

@@ -158,6 +158,13 @@ mod tests {
     }
 
     #[test]
+    fn policies_of_today_are_read_as_the_nearest_of_ours() {
+        let policy = |name: &str| read(&format!(r#"{{"approvalPolicy":"{name}"}}"#)).approval_policy;
+        assert_eq!(policy("prompt"), Some(ApprovalPolicy::Ask));
+        assert_eq!(policy("deny"), Some(ApprovalPolicy::Refuse));
+    }
+
+    #[test]
     fn mcp_servers_keep_their_text() {
         let text = r#"{"mcpServers":[{"Name":"x","startupTimeoutSec":10.0}]}"#;
         assert_eq!(serde_json::to_string(&read(text)).unwrap(), text);

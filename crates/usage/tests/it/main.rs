@@ -1,0 +1,4 @@
+//! The group over a real core and a real database.
+
+#[cfg(test)]
+mod usage;
