@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use bobbin_children::Children;
 use bobbin_transport::{Access, AccessError};
 use bobbin_workspace::{StateDirectory, WorkspaceError, private_directory};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::client::Remote;
+use crate::error::HubError;
 use crate::events::{Bus, Kind};
 use crate::http::{self, Admission};
 use crate::launch::Launch;
@@ -25,6 +27,7 @@ use crate::lock::{HubLock, LockContent};
 use crate::record;
 use crate::registry::Registry;
 use crate::routes::routes;
+use crate::runtime::RuntimeTools;
 
 /// How long answers may take at the end.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -96,6 +99,9 @@ pub(crate) struct Shared {
     pub(crate) base_url: String,
     pub(crate) token: String,
     pub(crate) started_at: String,
+    pub(crate) binary_path: Option<PathBuf>,
+    /// The tools that servers get which start from now on.
+    pub(crate) tools: Mutex<RuntimeTools>,
     pub(crate) bus: Bus,
     pub(crate) registry: Registry,
     pub(crate) owners: TaskTracker,
@@ -109,6 +115,24 @@ impl Shared {
     /// Returns the token of servers that others started.
     pub(crate) fn client_token(&self) -> Option<String> {
         (self.settings.launch.token)().ok().flatten()
+    }
+
+    /// Takes the tools that a client has named, for servers that start from now on and for the next Hub.
+    pub(crate) async fn take_tools(self: &Arc<Self>, given: Option<Value>) -> Result<(), HubError> {
+        let Some(given) = given else {
+            return Ok(());
+        };
+        let shared = self.clone();
+        let take = move || {
+            let tools = RuntimeTools::of(&given);
+            let mut now = shared.tools.lock();
+            if *now != tools {
+                tools.write(&shared.settings.directory);
+                *now = tools;
+            }
+        };
+        let taken = tokio::task::spawn_blocking(take).await;
+        taken.map_err(|error| HubError::Internal(error.to_string()))
     }
 }
 
@@ -150,6 +174,7 @@ impl Hub {
             token: token.clone(),
             started_at: jiff::Timestamp::now().to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            binary_path: std::env::current_exe().and_then(std::fs::canonicalize).ok(),
         };
         let admission = Admission {
             status: access(address, None)?,
@@ -157,6 +182,7 @@ impl Hub {
         };
         let registry = Registry::default();
         registry.remember(record::read(&directory).into_iter());
+        let tools = Mutex::new(RuntimeTools::read(&directory));
         // Only now: a client that finds the file connects at once.
         lock.write(&content).map_err(file)?;
         let shared = Arc::new(Shared {
@@ -164,6 +190,8 @@ impl Hub {
             base_url: content.api_base_url,
             token: content.token,
             started_at: content.started_at,
+            binary_path: content.binary_path,
+            tools,
             bus: Bus::default(),
             registry,
             owners: TaskTracker::new(),

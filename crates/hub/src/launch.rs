@@ -21,6 +21,7 @@ use tokio::time::timeout;
 use crate::error::HubError;
 use crate::managed;
 use crate::probe::{initialize, probe};
+use crate::runtime::RuntimeTools;
 
 /// How long a start may take (guess: a database that a crash left in the middle is read first).
 const READY: Duration = Duration::from_secs(30);
@@ -156,8 +157,12 @@ pub(crate) async fn start(
     place: &LaunchTarget,
     hub: (&str, &str),
     proxy: Option<(&str, &str)>,
+    tools: &RuntimeTools,
 ) -> Result<Server, HubError> {
     let mut environment = launch.environment.clone();
+    for (name, value) in tools.variables() {
+        environment.set(name, value);
+    }
     let variables = managed::variables(place.port, place.token.as_deref(), hub, proxy);
     for (name, value) in variables {
         environment.set(name, value);

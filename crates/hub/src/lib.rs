@@ -21,6 +21,7 @@ mod proxy;
 mod record;
 mod registry;
 mod routes;
+mod runtime;
 mod wire;
 
 pub use client::{ClientError, Notification, Remote};

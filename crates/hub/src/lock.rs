@@ -35,6 +35,9 @@ pub struct LockContent {
     /// Its version.
     #[serde(default)]
     pub version: String,
+    /// Its program, without links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binary_path: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for LockContent {
@@ -163,6 +166,7 @@ mod tests {
             token: "t".to_owned(),
             started_at: String::new(),
             version: String::new(),
+            binary_path: None,
         };
         lock.write(&content).unwrap();
         let read = LockContent::read(directory.path()).unwrap();

@@ -20,6 +20,7 @@ use crate::hub::Shared;
 use crate::launch::{self, LaunchTarget, Server, holder, with_token};
 use crate::probe::probe;
 use crate::proxy::{Proxy, ProxyPlan};
+use crate::runtime::{RuntimeTools, TYPESCRIPT_RUNTIME};
 use crate::wire::{API_PROXY, AppServer, ServerState, ServiceState, ServiceStatus, WEB_SOCKET};
 
 /// Orders that wait for one workspace. One more waits in its own connection.
@@ -58,6 +59,8 @@ pub(crate) struct Owner {
 pub(crate) struct Running {
     server: Server,
     proxy: Option<Proxy>,
+    /// The tools that it was started with.
+    tools: RuntimeTools,
     next_check: Instant,
 }
 
@@ -191,6 +194,7 @@ impl Owner {
                 }
                 if self.running.is_some() && self.view.lock().state == ServerState::Running {
                     self.compare_proxy(proxy.as_ref());
+                    self.compare_tools();
                     drop(reply.send(Ok(self.seen())));
                     return;
                 }
@@ -244,6 +248,7 @@ impl Owner {
         let answer = match outcome {
             Ok(Outcome::Ours(running)) => {
                 self.running = Some(*running);
+                self.compare_tools();
                 self.publish_running();
                 Ok(self.seen())
             }
@@ -318,6 +323,16 @@ impl Owner {
         });
     }
 
+    /// Says whether the server has the tools that clients have named.
+    fn compare_tools(&self) {
+        if let Some(running) = &self.running {
+            let status = running.tools.status(&self.shared.tools.lock());
+            self.change(|view| {
+                view.service_status.insert(TYPESCRIPT_RUNTIME.to_owned(), status);
+            });
+        }
+    }
+
     fn change(&self, change: impl FnOnce(&mut AppServer)) {
         change(&mut self.view.lock());
         self.shared.changed.notify_one();
@@ -389,7 +404,17 @@ async fn start(
         .as_ref()
         .map(|proxy| (proxy.plan.endpoint.as_str(), proxy.plan.key.as_str()));
     let hub = (shared.base_url.as_str(), shared.token.as_str());
-    let started = launch::start(&settings.children, &settings.launch, &workspace, &place, hub, way).await;
+    let tools = shared.tools.lock().clone();
+    let started = launch::start(
+        &settings.children,
+        &settings.launch,
+        &workspace,
+        &place,
+        hub,
+        way,
+        &tools,
+    )
+    .await;
     let server = match started {
         Ok(server) => server,
         Err(error) => {
@@ -410,6 +435,7 @@ async fn start(
     Ok(Outcome::Ours(Box::new(Running {
         server,
         proxy,
+        tools,
         next_check: Instant::now() + HEALTH,
     })))
 }

@@ -52,6 +52,7 @@ async fn status(State(shared): State<Arc<Shared>>) -> Json<Value> {
         "startedAt": shared.started_at,
         "statePath": shared.settings.directory,
         "apiBaseUrl": shared.base_url,
+        "binaryPath": shared.binary_path,
         "capabilities": {
             "appServerManagement": true,
             "portManagement": true,
@@ -70,6 +71,7 @@ async fn shutdown(State(shared): State<Arc<Shared>>) -> Json<Value> {
 async fn ensure(State(shared): State<Arc<Shared>>, request: Request) -> JsonAnswer<AppServer> {
     let wanted: EnsureRequest = body(request).await?;
     let path = wanted.workspace_path.ok_or(HubError::NoPath)?;
+    shared.take_tools(wanted.runtime_tools).await?;
     shared
         .ensure(path, wanted.start_if_missing, wanted.api_proxy)
         .await
@@ -79,6 +81,7 @@ async fn ensure(State(shared): State<Arc<Shared>>, request: Request) -> JsonAnsw
 async fn restart(State(shared): State<Arc<Shared>>, request: Request) -> JsonAnswer<AppServer> {
     let wanted: EnsureRequest = body(request).await?;
     let path = wanted.workspace_path.ok_or(HubError::NoPath)?;
+    shared.take_tools(wanted.runtime_tools).await?;
     shared.restart(path, wanted.api_proxy).await.map(Json)
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct EnsureRequest {
     #[serde(default = "yes")]
     pub(crate) start_if_missing: bool,
     pub(crate) api_proxy: Option<ApiProxy>,
+    /// The tools for servers from now on; `None` leaves them as they are.
+    pub(crate) runtime_tools: Option<serde_json::Value>,
 }
 
 fn yes() -> bool {

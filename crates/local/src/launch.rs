@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use bobbin_workspace::open_private;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 /// How long a start may take (guess: a database that a crash left in the middle is read first).
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Size of a log in bytes at which the next server starts a new one.
+const MAX_LOG_BYTES: u64 = 1 << 20;
 /// Longest line that a server says in bytes.
 const MAX_BYTES: u64 = 256 << 10;
 
@@ -29,7 +32,7 @@ pub struct Launch {
     pub without: Vec<OsString>,
     /// The folder that it starts in.
     pub directory: PathBuf,
-    /// The file of what it writes to its stderr; an earlier one is replaced. `None`: the stderr of this process.
+    /// The file at whose end it writes its stderr. `None`: the stderr of this process.
     pub log: Option<PathBuf>,
     /// The text on its stdin.
     pub input: String,
@@ -146,13 +149,58 @@ fn place(log: Option<&Path>) -> String {
     log.map_or_else(String::new, |log| format!("; its log is {}", log.display()))
 }
 
-/// Opens a new file for a log, which only its user can read.
+/// Opens a log, which only its user can read. Several servers may start at once, and all but one of them end: each writes at
+/// the end of the same file.
 fn log(path: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
+    let file = open_private(path, File::options().append(true).create(true))?;
+    if file.metadata()?.len() > MAX_LOG_BYTES {
+        file.set_len(0)?;
     }
-    let mut options = File::options();
-    options.append(true).create_new(true).mode(0o600).open(path)
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn servers_that_start_at_once_share_a_log() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("server.log");
+        let mut first = log(&path).expect("a new log");
+        let mut second = log(&path).expect("the same log");
+        first.write_all(b"first\n").expect("a line");
+        second.write_all(b"second\n").expect("a line");
+        first.write_all(b"third\n").expect("a line");
+        let text = std::fs::read_to_string(&path).expect("the log");
+        assert_eq!(text, "first\nsecond\nthird\n");
+    }
+
+    #[test]
+    fn a_log_is_bounded_and_only_its_user_can_read_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("server.log");
+        let new = log(&path).expect("a log").metadata().expect("its data");
+        assert_eq!(new.permissions().mode() & 0o777, 0o600);
+        for (bytes, after) in [(1_usize << 20, 1 << 20), ((1 << 20) + 1, 0)] {
+            std::fs::write(&path, vec![b'x'; bytes]).expect("an earlier log");
+            let found = log(&path).expect("a log").metadata().expect("its data");
+            assert_eq!(found.len(), after);
+        }
+    }
+
+    #[test]
+    fn a_log_is_never_written_through_a_link() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (path, other) = (
+            directory.path().join("server.log"),
+            directory.path().join("notes"),
+        );
+        std::fs::write(&other, "notes").expect("a file");
+        symlink(&other, &path).expect("a link");
+        log(&path).expect_err("a link");
+    }
 }

@@ -24,7 +24,7 @@ fn handlers() -> Handlers {
 }
 
 /// Serves until the end of its input. Fails at once where the workspace has a file `broken`; does not answer on the
-/// WebSocket while it has a file `deaf`.
+/// WebSocket while it has a file `deaf`. Writes the folder of modules that it was given to the file `modules`.
 pub(crate) async fn serve() {
     assert!(!Path::new("broken").exists(), "the kettle is broken");
     let managed = Managed::from_variables(variable).unwrap().unwrap();
@@ -33,6 +33,9 @@ pub(crate) async fn serve() {
     let listener = TcpListener::bind(managed.address).await.unwrap();
     let address = format!("ws://{}/ws", listener.local_addr().unwrap());
     let (hub, _) = managed.hub.unwrap();
+    if let Some(modules) = variable("DOTCRAFT_MODULES_DIR") {
+        std::fs::write("modules", modules).unwrap();
+    }
     let state = State {
         address: Some(address),
         ..State::of_this_process()

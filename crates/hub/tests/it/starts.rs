@@ -158,3 +158,36 @@ async fn a_proxy_that_does_not_come_up_fails_the_start() {
     assert!(!seen.to_string().contains("sesame"));
     drop(hub.end().await);
 }
+
+#[tokio::test]
+async fn tools_that_a_client_names_go_to_servers_that_start_from_then_on() {
+    let hub = TestHub::start().await;
+    let (tea, milk) = (hub.workspace("tea"), hub.workspace("milk"));
+    let state = |seen: &Value| seen["serviceStatus"]["typescriptRuntime"]["state"].clone();
+    let (_, first) = hub.post("ensure", &tea).await;
+    assert_eq!(state(&first), "unavailable");
+    let wanted = json!({
+        "workspacePath": tea,
+        "runtimeTools": { "modulesDir": milk, "nodeBin": "/nowhere/node", "ripgrepPath": "rg" },
+    });
+    let (status, seen) = hub.ask("POST", ENSURE, &wanted).await;
+    assert_eq!((status, state(&seen)), (200, json!("restartRequired")));
+    assert_eq!(seen["pid"], first["pid"], "a healthy server goes on");
+    let (_, seen) = hub.post("restart", &tea).await;
+    assert_eq!(state(&seen), "allocated");
+    let modules = std::fs::read_to_string(tea.join("modules")).unwrap();
+    assert_eq!(modules, milk.display().to_string());
+    let home = hub.end().await;
+    let stored = std::fs::read_to_string(home.path().join("hub/runtime.json")).unwrap();
+    let stored: Value = serde_json::from_str(&stored).unwrap();
+    assert_eq!(
+        stored,
+        json!({ "modulesDir": milk, "nodeRunAsNode": false, "builtInPluginRoots": [] })
+    );
+    // The next Hub remembers them.
+    let hub = TestHub::start_in(home).await;
+    let (_, seen) = hub.post("ensure", &milk).await;
+    assert_eq!(state(&seen), "allocated");
+    assert!(milk.join("modules").exists());
+    drop(hub.end().await);
+}

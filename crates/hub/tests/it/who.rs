@@ -16,6 +16,9 @@ async fn the_status_is_open_and_all_else_wants_the_token_and_no_foreign_page() {
         (200, &json!(hub.lock.api_base_url))
     );
     assert_eq!(said["capabilities"]["tray"], false);
+    let binary = std::env::current_exe().unwrap().canonicalize().unwrap();
+    assert_eq!(said["binaryPath"], json!(binary));
+    assert_eq!(hub.lock.binary_path.as_ref(), Some(&binary));
     let own = hub.headers();
     let wrong = format!("{host}Authorization: Bearer wrong\r\n");
     let foreign = format!("{own}Origin: https://evil.example\r\n");
