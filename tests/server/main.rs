@@ -53,6 +53,8 @@ mod eca_pictures;
 #[cfg(test)]
 mod editor_proxy;
 #[cfg(test)]
+mod elicitation;
+#[cfg(test)]
 mod everyday;
 #[cfg(test)]
 mod exec;
@@ -65,6 +67,8 @@ mod held_place;
 #[cfg(test)]
 mod hermes_agent;
 #[cfg(test)]
+mod hooks_managed;
+#[cfg(test)]
 mod hub;
 #[cfg(test)]
 mod logging;
@@ -76,6 +80,8 @@ mod mcp;
 mod mcp_http;
 #[cfg(test)]
 mod mcp_killed;
+#[cfg(test)]
+mod mcp_runtime;
 #[cfg(test)]
 mod models;
 #[cfg(test)]

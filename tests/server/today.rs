@@ -91,10 +91,13 @@ async fn a_client_of_today_lives_from_the_page_alone() {
         "threadMaintenanceInterrupt",
         "workspaceConfigManagement",
         "usageTelemetry",
+        "hooksManagement",
         "automations",
         "toolCatalog",
         "pluginManagement",
         "mcpManagement",
+        "mcpRuntime",
+        "mcpElicitation",
         "externalChannelManagement",
         "subAgentSessions",
     ] {

@@ -493,7 +493,10 @@ export interface ClientCapabilities {
   inlineVisualizations?: unknown;
   /** Shows pages of MCP servers. */
   mcpApps?: unknown;
-  /** Can be asked by MCP servers. Only its presence counts, as that of the next three. */
+  /**
+   * `true`: can be asked by MCP servers (`mcpServer/elicitation/request`). Its presence shows a client of today, as that
+   * of the next three.
+   */
   mcpElicitation?: unknown;
   /** Present when the client serves `ext/nodeRepl/*`, together with `browserUse`. */
   nodeRepl?: NodeReplCapability;
@@ -1341,6 +1344,62 @@ export interface HermesToolbarButton {
 /** Which side stores the model's history. */
 export type HistoryMode = "server" | "client";
 
+/** Whether the agent waits for a hook. */
+export type HookExecution = "sync";
+
+/** A file whose hooks cannot be read. */
+export interface HookFileError {
+  /** A sentence for the user. */
+  message: string;
+  /** The file. */
+  path?: string;
+}
+
+/** The kind of a hook. */
+export type HookHandler = "command";
+
+/** A hook: a program that is asked at a moment of a Turn. */
+export interface HookInfo {
+  /** Always `false`. */
+  asyncRewake: boolean;
+  /** The command line that runs. */
+  command?: string;
+  /** `sha256:` and a digest of what would run. */
+  currentHash: string;
+  /** Its place in this list, from 0. */
+  displayOrder: number;
+  /** Whether it is switched on, and its plugin enabled. */
+  enabled: boolean;
+  /** When it is asked, such as `PreToolUse`. */
+  eventName: string;
+  /** Whether the agent waits for it. */
+  executionMode: HookExecution;
+  /** Its kind. */
+  handlerType: HookHandler;
+  /** Always `false`. */
+  isManaged: boolean;
+  /** Its key for the other methods. */
+  key: string;
+  /** A regular expression of what it is asked about. Everything when left out. */
+  matcher?: string;
+  /** Its plugin. */
+  pluginId?: string;
+  /** Its owner. */
+  source: HookSource;
+  /** Its file, or the folder of its plugin. */
+  sourcePath: string;
+  /** Longest time that it may take, in seconds. */
+  timeoutSec: number;
+  /** Whether the user trusts it as it is now. */
+  trustStatus: HookTrust;
+}
+
+/** The owner of a hook. */
+export type HookSource = "user" | "workspace" | "plugin";
+
+/** Whether the user trusts a hook as it is now. */
+export type HookTrust = "trusted" | "untrusted" | "modified";
+
 /** A file of the workspace. */
 export interface HostPathChannelMessageSource {
   /** Its path. */
@@ -1478,6 +1537,18 @@ export interface LogStats {
   frames: number;
 }
 
+/** How a user is known at an MCP server. */
+export type McpAuthStatus = "unsupported" | "notLoggedIn" | "bearerToken" | "oAuth";
+
+/** A user's decision about a question of an MCP server. */
+export type McpElicitationAction = "accept" | "decline" | "cancel";
+
+/** How an MCP server asks. */
+export type McpElicitationMode = "form" | "url";
+
+/** Why an MCP server does not run, for programs. */
+export type McpFailureReason = "reauthenticationRequired";
+
 /** Whose configuration an MCP server comes from. */
 export type McpOriginKind = "workspace" | "plugin" | "user";
 
@@ -1515,6 +1586,80 @@ export interface McpResource {
   server: string;
   /** Its address, unique on its server. */
   uri: string;
+}
+
+/** A resource of an MCP server. */
+export interface McpRuntimeResource {
+  /** Its description. */
+  description?: string;
+  /** Its media type. */
+  mimeType?: string;
+  /** Its name. */
+  name: string;
+  /** Its address, unique on its server. */
+  uri: string;
+}
+
+/** A template of the addresses of resources. */
+export interface McpRuntimeResourceTemplate {
+  /** Its description. */
+  description?: string;
+  /** The media type of its resources. */
+  mimeType?: string;
+  /** Its name. */
+  name: string;
+  /** The template (RFC 6570). */
+  uriTemplate: string;
+}
+
+/** An MCP server with everything that it offers. */
+export interface McpRuntimeServer {
+  /** How its user is known there. */
+  authStatus: McpAuthStatus;
+  /** The plugin's own name for it. */
+  declaredName?: string;
+  /** Whether it may run. */
+  enabled: boolean;
+  /** Why it does not run, for programs. */
+  failureReason?: McpFailureReason;
+  /** The last problem, while it is not ready. */
+  lastError?: string;
+  /** Its name. */
+  name: string;
+  /** The file or plugin that it comes from. */
+  origin?: McpServerOrigin;
+  /** The number of its resources, while it is ready. */
+  resourceCount?: number;
+  /** The number of its templates, while it is ready. */
+  resourceTemplateCount?: number;
+  /** Its templates of resources. */
+  resourceTemplates: McpRuntimeResourceTemplate[];
+  /** Its resources. */
+  resources: McpRuntimeResource[];
+  /** Its name in methods. */
+  runtimeName?: string;
+  /** Its own description of itself: `name`, `version` and further members. */
+  serverInfo?: unknown;
+  /** How far it is, as in `mcp/status/list`. */
+  startupState: McpStartupState;
+  /** The number of its tools, while it is ready. */
+  toolCount?: number;
+  /** Its tools, by the server's own names. */
+  tools: Record<string, McpRuntimeTool>;
+  /** How it is reached. */
+  transport: McpTransport;
+}
+
+/** A tool of an MCP server. */
+export interface McpRuntimeTool {
+  /** Its purpose. */
+  description?: string;
+  /** JSON Schema of its arguments. */
+  inputSchema?: unknown;
+  /** The server's own name for it. */
+  name: string;
+  /** JSON Schema of its structured result. */
+  outputSchema?: unknown;
 }
 
 /** The configuration file of an MCP server. */
@@ -1596,6 +1741,12 @@ export interface McpServerStatus {
 
 /** State of a tool server. */
 export type McpStartupState = "idle" | "starting" | "ready" | "error" | "disabled";
+
+/** How the start of an MCP server goes. */
+export type McpStartupStatus = "starting" | "ready" | "failed" | "cancelled";
+
+/** How much of each server `mcpServerStatus/list` returns. */
+export type McpStatusDetail = "full" | "toolsAndAuthOnly";
 
 /** A tool of an MCP server. */
 export interface McpTool {
@@ -2107,10 +2258,16 @@ export interface ServerCapabilities {
   externalChannelManagement?: boolean;
   /** `heartbeat/trigger`. */
   heartbeatManagement?: boolean;
+  /** `hooks/*`. */
+  hooksManagement?: boolean;
   /** `thread/compact/start`. */
   manualCompaction?: boolean;
+  /** The server may send `mcpServer/elicitation/request`. */
+  mcpElicitation?: boolean;
   /** `mcp/list`, `mcp/get`, `mcp/upsert`, `mcp/remove`. */
   mcpManagement?: boolean;
+  /** `mcpServerStatus/list`, `mcpServer/*`, `config/mcpServer/reload`. */
+  mcpRuntime?: boolean;
   /** MCP objects carry `origin` and `readOnly`. */
   mcpServerOrigins?: boolean;
   /** `mcp/status/list`, `mcp/test`, `mcp/status/updated`. */
@@ -4070,6 +4227,86 @@ export interface McpPromptGetParams {
   server: string;
 }
 
+/** Params of `mcpServerStatus/list`. */
+export interface McpServerStatusListParams {
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+  /** How much of each server is returned. Default `full`. */
+  detail?: McpStatusDetail;
+  /** Most servers of the page, 1 to 100. Default 100. */
+  limit?: number;
+  /** A Thread. Every Thread has the servers of the workspace. */
+  threadId?: string;
+}
+
+/** Result of `mcpServerStatus/list`. */
+export interface McpServerStatusListResult {
+  /** The servers, by name. */
+  data: McpRuntimeServer[];
+  /** The cursor of the next page; `null` on the last. */
+  nextCursor: string | null;
+}
+
+/** Params of `mcpServer/tool/call`. */
+export interface McpServerToolCallParams {
+  /** An object that goes with the call. */
+  _meta?: unknown;
+  /** The arguments, an object. */
+  arguments?: unknown;
+  /** The server. */
+  server: string;
+  /** The Thread whose rules and policy count. */
+  threadId: string;
+  /** The server's own name of the tool. */
+  tool: string;
+}
+
+/** Result of `mcpServer/tool/call`: the MCP server's own answer, with all its members. */
+export interface McpServerToolCallResult {
+  /** What the server says beside it. */
+  _meta?: unknown;
+  /** The content, as MCP has it. */
+  content: unknown[];
+  /** Whether the call failed or was refused. */
+  isError?: boolean;
+  /** The structured result. */
+  structuredContent?: unknown;
+}
+
+/** Params of `mcpServer/resource/read`. */
+export interface McpServerResourceReadParams {
+  /** The server. */
+  server: string;
+  /** A Thread. Every Thread has the servers of the workspace. */
+  threadId?: string;
+  /** The resource. */
+  uri: string;
+}
+
+/** Result of `mcpServer/resource/read`: the MCP server's own answer, with all its members. */
+export interface McpServerResourceReadResult {
+  /** The contents, as MCP has them. */
+  contents: unknown[];
+}
+
+/** Params of `mcpServer/oauth/login`. */
+export interface McpServerOauthLoginParams {
+  /** The server. */
+  name: string;
+  /** Scopes to ask for beside those that the server names. */
+  scopes?: string[];
+  /** A Thread. Every Thread has the servers of the workspace. */
+  threadId?: string;
+  /** How long the user may take, in seconds, 10 minutes at most. */
+  timeoutSecs?: number;
+}
+
+/** Result of `mcpServer/oauth/login`. */
+export interface McpServerOauthLoginResult {
+  /** The page that the user opens, in a browser on the machine of this server. */
+  authorizationUrl: string;
+}
+
 /** Params of `skills/list`. */
 export interface SkillsListParams {
   /** Whether skills with a missing requirement are listed. Default `true`. */
@@ -5366,6 +5603,35 @@ export interface PluginSetEnabledParams {
   id: string;
 }
 
+/** Params of `hooks/list`. */
+export type HooksListParams = Record<string, unknown>;
+
+/** Result of `hooks/list`, `hooks/setState` and `hooks/trustPlugin`. */
+export interface HooksListResult {
+  /** Files that cannot be read. */
+  errors: HookFileError[];
+  /** All hooks: the user's, the workspace's, those of plugins. */
+  hooks: HookInfo[];
+  /** Mistakes in entries. Other entries of the file are not affected. */
+  warnings: string[];
+}
+
+/** Params of `hooks/setState`. */
+export interface HooksSetStateParams {
+  /** Whether it runs in this workspace. Absent: as before. */
+  enabled?: boolean;
+  /** The hook's key. */
+  key: string;
+  /** The `currentHash` of the hook that the user has seen and trusts. Absent: as before. */
+  trustedHash?: string;
+}
+
+/** Params of `hooks/trustPlugin`. */
+export interface HooksTrustPluginParams {
+  /** The plugin. */
+  pluginId: string;
+}
+
 /** Result of `subagent/profiles/list`. */
 export interface SubagentProfilesListResult {
   /** The profile of a subagent that names none. */
@@ -5706,6 +5972,16 @@ export interface Requests {
   "mcp/prompt/list": { params: McpPageParams; result: McpPromptListResult };
   /** Returns a prompt of an MCP server, filled in. */
   "mcp/prompt/get": { params: McpPromptGetParams; result: McpTextResult };
+  /** Lists MCP servers with their tools and resources, page by page. */
+  "mcpServerStatus/list": { params: McpServerStatusListParams; result: McpServerStatusListResult };
+  /** Calls a tool of an MCP server, outside of any Turn. */
+  "mcpServer/tool/call": { params: McpServerToolCallParams; result: McpServerToolCallResult };
+  /** Reads a resource of an MCP server. */
+  "mcpServer/resource/read": { params: McpServerResourceReadParams; result: McpServerResourceReadResult };
+  /** Reads the configuration files again, and starts, restarts or ends the MCP servers that have changed. */
+  "config/mcpServer/reload": { params: EmptyParams; result: EmptyResult };
+  /** Starts a login at an MCP server over HTTP. Its end is `mcpServer/oauthLogin/completed`. */
+  "mcpServer/oauth/login": { params: McpServerOauthLoginParams; result: McpServerOauthLoginResult };
   /** Lists the skills. */
   "skills/list": { params: SkillsListParams; result: SkillsListResult };
   /** Returns a skill's file as it is. */
@@ -5906,6 +6182,12 @@ export interface Requests {
   "plugin/remove": { params: PluginParams; result: PluginWriteResult };
   /** Enables or disables an installed plugin in this workspace. */
   "plugin/setEnabled": { params: PluginSetEnabledParams; result: PluginWriteResult };
+  /** Lists the hooks of the user, the workspace and its plugins, and what is wrong with them. */
+  "hooks/list": { params: HooksListParams; result: HooksListResult };
+  /** Switches a hook in this workspace, or trusts it as it is now. */
+  "hooks/setState": { params: HooksSetStateParams; result: HooksListResult };
+  /** Trusts the present content of a plugin, and with it its hooks. */
+  "hooks/trustPlugin": { params: HooksTrustPluginParams; result: HooksListResult };
   /** Lists the profiles that subagents can have. */
   "subagent/profiles/list": { params: EmptyParams; result: SubagentProfilesListResult };
   /** Adds a profile to the workspace's configuration, or replaces it. It counts at once. */
@@ -6384,6 +6666,36 @@ export interface WorkspaceConfigChangedNotification {
   source: string;
 }
 
+/** Params of `mcpServer/startupStatus/updated`. */
+export interface McpServerStartupStatusUpdatedNotification {
+  /** How its user is known there, as far as the change says it. */
+  authStatus?: McpAuthStatus;
+  /** The problem, as a sentence for the user. */
+  error: string | null;
+  /** Always `null`; `mcpServerStatus/list` has it. */
+  failureReason: McpFailureReason | null;
+  /** The server. */
+  name: string;
+  /** How its start goes. */
+  status: McpStartupStatus;
+  /** Always `null`: every Thread has the servers of the workspace. */
+  threadId: string | null;
+  /** How it is reached. */
+  transport: McpTransport;
+}
+
+/** Params of `mcpServer/oauthLogin/completed`. */
+export interface McpServerOauthLoginCompletedNotification {
+  /** The problem, as a sentence for the user. */
+  error?: string;
+  /** The server. */
+  name: string;
+  /** Whether the user is logged in. The server is started then. */
+  success: boolean;
+  /** Always `null`: a login counts for every Thread. */
+  threadId: string | null;
+}
+
 /**
  * Params of `workspace/trustChanged`: the user has decided about the folder. `workspace/trust/get` returns the
  * decision.
@@ -6582,6 +6894,10 @@ export interface Notifications {
   "mcp/login/completed": McpLoginCompletedNotification;
   /** The configuration was changed. */
   "workspace/configChanged": WorkspaceConfigChangedNotification;
+  /** The start of an MCP server goes on. Directly after `mcp/status/updated`. */
+  "mcpServer/startupStatus/updated": McpServerStartupStatusUpdatedNotification;
+  /** A login at an MCP server has ended. Directly after `mcp/login/completed`. */
+  "mcpServer/oauthLogin/completed": McpServerOauthLoginCompletedNotification;
   /** The same as `workspace/configChanged`, directly after it, with paths of settings as `regions`. */
   "config/changed": WorkspaceConfigChangedNotification;
   /** Extension: the user has said something about the folder. */
@@ -6786,6 +7102,38 @@ export interface AcpTerminalWaitResult {
   exitCode?: number;
 }
 
+/** Params of `mcpServer/elicitation/request`. */
+export interface McpElicitationRequestParams {
+  /** Further members that the server sends with it. */
+  _meta?: unknown;
+  /** `url`: the server's name for the question. */
+  elicitationId?: string;
+  /** Its text for the user. */
+  message?: string;
+  /** How it asks. */
+  mode: McpElicitationMode;
+  /** `form`: JSON Schema of the content. */
+  requestedSchema?: unknown;
+  /** The server that asks. */
+  serverName: string;
+  /** The Thread of the call during which it asks. */
+  threadId?: string;
+  /** The Turn of that call; absent outside of a Turn. */
+  turnId?: string;
+  /** `url`: the page, of the scheme `http` or `https`. */
+  url?: string;
+}
+
+/** Result of `mcpServer/elicitation/request`. */
+export interface McpElicitationRequestResult {
+  /** Further members for the server. */
+  _meta?: unknown;
+  /** The decision. */
+  action: McpElicitationAction;
+  /** The content of an accepted form, an object that fits `requestedSchema`. Not for anything else. */
+  content?: unknown;
+}
+
 /** Params of `hermes/ui/openWindow`. */
 export interface HermesWindow {
   /** The extension that asks. */
@@ -6951,6 +7299,8 @@ export interface ServerRequests {
   "ext/acp/terminal/kill": { params: AcpTerminalParams; result: EmptyResult };
   /** Closes a terminal in the editor. */
   "ext/acp/terminal/release": { params: AcpTerminalParams; result: EmptyResult };
+  /** Asks the user what an MCP server wants to know, by a form or a page. */
+  "mcpServer/elicitation/request": { params: McpElicitationRequestParams; result: McpElicitationRequestResult };
   /** Shows a page in a window. */
   "hermes/ui/openWindow": { params: HermesWindow; result: EmptyResult };
   /** Shows a message and waits until the user has read it. */

@@ -16,6 +16,7 @@ use futures_util::future::{BoxFuture, ready};
 use tokio_util::sync::CancellationToken;
 
 use crate::client::ThreadClients;
+use crate::elicitation::{Elicitation, Elicited, NotElicited};
 use crate::policy::Policy;
 use crate::sub_agent::{NoSubAgents, SubAgents};
 
@@ -261,6 +262,18 @@ impl PlanNow for NoPlan {
 pub trait Questions: Send + Sync {
     /// Asks a question. `None` if no user can be asked or none answers in time.
     fn ask(&self, inquiry: Inquiry) -> BoxFuture<'_, Option<QuestionAnswer>>;
+
+    /// Whether a user can be asked now.
+    fn can_ask(&self) -> bool {
+        false
+    }
+
+    /// Puts a question of an MCP server to one client. The answer fits the question. A stopped call gets
+    /// [`Elicited::CANCELLED`].
+    fn elicit(&self, asked: Elicitation) -> BoxFuture<'_, Result<Elicited, NotElicited>> {
+        drop(asked);
+        ready(Err(NotElicited::Nobody)).boxed()
+    }
 }
 
 /// Questions of a call without clients.
@@ -442,6 +455,28 @@ pub trait PreparedCall: Send {
 
     /// Runs the call. A failure is an output with `success: false`, so that the model decides what to do.
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput>;
+
+    /// Runs the call for a client, which gets the whole answer of the tool's server. `meta` goes with the call. `None` if
+    /// the tool is of no server; it is not run then.
+    fn run_whole(
+        self: Box<Self>,
+        meta: Option<Json>,
+        context: CallContext,
+    ) -> BoxFuture<'static, Option<Result<WholeAnswer, String>>> {
+        drop((meta, context));
+        ready(None).boxed()
+    }
+}
+
+/// The answer of a tool's server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeAnswer {
+    /// The answer as the server wrote it, an object.
+    pub json: Json,
+    /// The answer as a model reads it.
+    pub text: String,
+    /// Whether the call succeeded.
+    pub success: bool,
 }
 
 /// First words of the result of a command that goes on in the background; its terminal's id follows.

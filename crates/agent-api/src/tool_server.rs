@@ -8,8 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_model::{ServerOrigin, ToolServer};
+use bobbin_model::{Json, ServerOrigin, ToolServer};
 
+use crate::tool::Tool;
 use crate::workspace_config::ConfigOwner;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -94,6 +95,78 @@ pub struct ServerResource {
     pub description: String,
     /// Its media type; empty if the server gives none.
     pub mime_type: String,
+}
+
+/// A template of the addresses of resources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceTemplate {
+    /// The template (RFC 6570), unique on its server.
+    pub uri_template: String,
+    /// Its name.
+    pub name: String,
+    /// Its description; empty if the server gives none.
+    pub description: String,
+    /// The media type of its resources; empty if the server gives none.
+    pub mime_type: String,
+}
+
+/// The way in which a user is known at a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerLogin {
+    /// By nothing that Bobbin knows.
+    Unsupported,
+    /// By a login that the user has not made, or that does not count any more.
+    NotLoggedIn {
+        /// Whether there was a login before.
+        again: bool,
+    },
+    /// By a token of the configuration.
+    BearerToken,
+    /// By the tokens of a login.
+    OAuth,
+}
+
+/// A server with everything that it offers now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerDetails {
+    /// Its state and its tools.
+    pub server: Arc<ToolServer>,
+    /// How its user is known there.
+    pub login: ServerLogin,
+    /// Its own description of itself: name and version. `None` if it does not run.
+    pub info: Option<Json>,
+    /// Its resources.
+    pub resources: Arc<[ServerResource]>,
+    /// Its templates of resources.
+    pub templates: Arc<[ResourceTemplate]>,
+}
+
+/// A client's wishes for a login.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoginWishes {
+    /// Scopes to ask for beside those of the server.
+    pub scopes: Vec<String>,
+    /// How long the user may take, within the server's own limit.
+    pub limit: Option<Duration>,
+}
+
+/// Reason why a tool of a server cannot be called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoTool {
+    /// No server has this name.
+    #[error("there is no tool server {0:?}")]
+    Server(String),
+    /// The server has no tool of this name.
+    #[error("the MCP server {server} has no tool {tool:?}")]
+    Tool {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+    },
+    /// The server does not run; the text is for the user.
+    #[error("{0}")]
+    NotConnected(String),
 }
 
 /// A prompt that a server fills in.
@@ -273,9 +346,44 @@ pub trait ToolServers: Send + Sync + 'static {
         ready(Err(ToolServerError::NotFound(server.to_owned()))).boxed()
     }
 
+    /// Returns the servers with everything that they offer, by name.
+    fn details(&self) -> BoxFuture<'_, Vec<ServerDetails>> {
+        ready(Vec::new()).boxed()
+    }
+
+    /// Returns a tool of a server that runs, by the server's own name for it.
+    ///
+    /// # Errors
+    /// [`NoTool`].
+    fn tool(&self, server: &str, tool: &str) -> Result<Arc<dyn Tool>, NoTool> {
+        let _ = tool;
+        Err(NoTool::Server(server.to_owned()))
+    }
+
+    /// Reads a resource and returns the server's answer as it is; bounded in time and by the server's largest message.
+    fn read_whole_resource<'a>(
+        &'a self,
+        server: &'a str,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<Json, ToolServerError>> {
+        let _ = uri;
+        ready(Err(ToolServerError::NotFound(server.to_owned()))).boxed()
+    }
+
+    /// Reads the configuration files again, and starts or ends the servers that have changed. Returns before they have
+    /// started.
+    fn reload(&self) -> BoxFuture<'_, Result<(), ToolServerError>> {
+        ready(Ok(())).boxed()
+    }
+
     /// Starts a login at a server, at a user's request. Returns the page that the user opens; a pending login has the
     /// same page. Its end is a [`LoginNews`].
-    fn log_in<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, ToolServerError>> {
+    fn log_in<'a>(
+        &'a self,
+        name: &'a str,
+        wishes: LoginWishes,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        drop(wishes);
         ready(Err(ToolServerError::NotFound(name.to_owned()))).boxed()
     }
 

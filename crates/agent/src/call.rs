@@ -11,7 +11,7 @@ use bobbin_agent_api::tool::{
     Effect, Permission, PreparedCall, ToolEnvironment, ToolOutput, ToolRefusal, Touches,
 };
 use bobbin_agent_api::undo::FileChanges;
-use bobbin_core::engine::{Ask, TurnContext};
+use bobbin_core::engine::Ask;
 use bobbin_model::{ApprovalKind, Coverage, ItemBody, Scope};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -138,7 +138,7 @@ impl TurnRun {
 
     /// Prepares a call, or returns the result that says why it cannot run.
     pub(super) async fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
-        prepare(&self.turn, &self.tools, call).await
+        prepare(self.turn.environment(), &self.tools, call).await
     }
 
     /// Runs a call if it is allowed. Without a record it has not run.
@@ -301,11 +301,10 @@ fn refused(why: impl Into<String>) -> ToolOutput {
 ///
 /// Tools read the disk here and block, so preparing runs on a blocking thread.
 pub(super) async fn prepare(
-    turn: &TurnContext,
+    environment: &ToolEnvironment,
     tools: &ToolSet,
     call: &Call,
 ) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
-    let environment = turn.environment();
     let Some(tool) = tools.get(&call.tool) else {
         let names = tools.names(environment.mode);
         let names: Vec<&str> = names.filter(|name| environment.config.offers(name)).collect();

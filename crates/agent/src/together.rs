@@ -168,7 +168,7 @@ async fn ask_ahead(turn: TurnContext, tools: ToolSet, calls: &[Call]) {
     let mut changed: HashSet<PathBuf> = HashSet::new();
     let mut asks = Vec::new();
     for (at, call) in calls.iter().enumerate() {
-        let Ok(prepared) = prepare(&turn, &tools, call).await else {
+        let Ok(prepared) = prepare(turn.environment(), &tools, call).await else {
             continue;
         };
         let files = match prepared.touches() {

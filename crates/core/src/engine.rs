@@ -25,6 +25,7 @@ use crate::error::CoreError;
 use crate::handle::Shared;
 use crate::threads::Threads;
 use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::elicitation::{Elicitation, Elicited, NotElicited};
 use bobbin_agent_api::sub_agent::SubAgents;
 use bobbin_agent_api::tool::{CallContext, CallOrigin, OutputSink, PlanNow, Questions, ToolEnvironment};
 
@@ -441,6 +442,24 @@ impl Questions for CallQuestions {
                 biased;
                 () = self.turn.cancelled().cancelled() => None,
                 answer = asked => answer.ok().flatten(),
+            }
+        }
+        .boxed()
+    }
+
+    fn can_ask(&self) -> bool {
+        self.turn.can_inquire()
+    }
+
+    fn elicit(&self, asked: Elicitation) -> BoxFuture<'_, Result<Elicited, NotElicited>> {
+        async move {
+            let threads = &self.turn.threads;
+            let limit = threads.settings().approval_max_wait;
+            let root = self.turn.header.root();
+            tokio::select! {
+                biased;
+                () = self.turn.cancelled().cancelled() => Ok(Elicited::CANCELLED),
+                answer = threads.elicitors().elicit(&asked, root, limit) => answer,
             }
         }
         .boxed()

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use bobbin_model::{ApprovalPolicy, Scope, StandingAnswer, ThreadId, TurnFeatures};
+use bobbin_model::{ApprovalPolicy, Decision, Scope, StandingAnswer, ThreadId, TurnFeatures};
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{Store, StoreStats};
 use parking_lot::Mutex;
@@ -28,6 +28,7 @@ use crate::question::Questions;
 use crate::{Broadcasts, CoreError, Ids, Settings, ThreadHandle};
 use bobbin_agent_api::Clock;
 use bobbin_agent_api::client::Clients;
+use bobbin_agent_api::elicitation::Elicitors;
 
 pub use tree::Beforehand;
 
@@ -57,6 +58,7 @@ pub struct Threads {
     starting: Mutex<HashSet<String>>,
     /// Clients that work for Threads.
     clients: Arc<Clients>,
+    elicitors: Elicitors,
     pub(crate) questions: Questions,
     /// Open Approvals of live subagents.
     pub(crate) open_in_subagents: Arc<AtomicUsize>,
@@ -110,6 +112,7 @@ impl Threads {
             last_owner: AtomicU64::new(0),
             starting: Mutex::default(),
             clients: Arc::default(),
+            elicitors: Elicitors::default(),
             questions: Questions::default(),
             open_in_subagents: Arc::default(),
             left_open: Mutex::default(),
@@ -129,6 +132,11 @@ impl Threads {
     /// Returns the clients that work for Threads.
     pub fn clients(&self) -> &Arc<Clients> {
         &self.clients
+    }
+
+    /// Returns the clients that take questions of MCP servers.
+    pub fn elicitors(&self) -> &Elicitors {
+        &self.elicitors
     }
 
     /// Returns the clock.
@@ -287,6 +295,29 @@ impl Threads {
     /// The store cannot be written.
     pub async fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Result<(), CoreError> {
         Ok(self.store.forget_answers(answers).await?)
+    }
+
+    /// Returns the decision about a scope that needs no question: the policy's, or an earlier answer of a user. `policy` is
+    /// the one in force for the Thread and its parents.
+    pub async fn standing_answer(
+        &self,
+        state: &bobbin_model::ThreadState,
+        scope: &Scope,
+        policy: ApprovalPolicy,
+    ) -> Option<Decision> {
+        let accepted = match policy {
+            ApprovalPolicy::AutoApprove => true,
+            ApprovalPolicy::Sandboxed => scope.sandboxed,
+            ApprovalPolicy::Default
+            | ApprovalPolicy::AskWrites
+            | ApprovalPolicy::Interrupt
+            | ApprovalPolicy::Ask
+            | ApprovalPolicy::Refuse => false,
+        };
+        if accepted || self.is_answered(Some(state), scope).await {
+            return Some(Decision::Accept);
+        }
+        (policy == ApprovalPolicy::Refuse).then_some(Decision::Decline)
     }
 
     /// Whether an earlier answer of a user, for the session or for ever, covers this. An answer that cannot be read does not

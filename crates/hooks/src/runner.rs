@@ -1,5 +1,6 @@
 //! Which hooks count, and what comes of them at a moment.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub const MAX_AT_ONCE: usize = 8;
 struct Ready {
     hook: Hook,
     matcher: Option<Regex>,
+    /// The name of its switch.
+    switch: String,
 }
 
 impl Ready {
@@ -51,9 +54,29 @@ pub struct HookRunner {
     surroundings: Arc<Surroundings>,
     /// The workspace, in which the files of its hooks are.
     root: PathBuf,
-    /// Those of the configuration, and those of plugins.
-    ready: Mutex<[Arc<[Arc<Ready>]>; 2]>,
+    ready: Mutex<AllReady>,
     places: Arc<Semaphore>,
+}
+
+/// The hooks that are known, and the switches that are off.
+#[derive(Default)]
+struct AllReady {
+    configured: Vec<Arc<Ready>>,
+    plugins: Vec<Arc<Ready>>,
+    off: BTreeSet<String>,
+}
+
+impl AllReady {
+    /// Returns the hooks that are to be asked, each with its name for what it is asked about.
+    fn of<'a>(
+        &'a self,
+        event: HookEvent,
+        subject: &'a str,
+    ) -> impl Iterator<Item = (&'a Arc<Ready>, &'a str)> {
+        let all = self.configured.iter().chain(&self.plugins);
+        let matching = all.filter_map(move |ready| Some((ready, ready.matching(event, subject)?)));
+        matching.filter(|(ready, _)| !self.off.contains(&ready.switch))
+    }
 }
 
 impl HookRunner {
@@ -66,7 +89,7 @@ impl HookRunner {
                 sandbox,
             }),
             root: root.to_owned(),
-            ready: Mutex::new([Arc::new([]), Arc::new([])]),
+            ready: Mutex::default(),
             places: Arc::new(Semaphore::new(MAX_AT_ONCE)),
         }
     }
@@ -74,42 +97,48 @@ impl HookRunner {
     /// Replaces the hooks of the configuration.
     pub fn set_configured(&self, hooks: Vec<Hook>) {
         let hooks = ready(hooks);
-        self.ready.lock()[0] = hooks;
+        self.ready.lock().configured = hooks;
     }
 
     /// Replaces the hooks of plugins.
     pub fn set_plugins(&self, hooks: Vec<Hook>) {
         let hooks = ready(hooks);
-        self.ready.lock()[1] = hooks;
+        self.ready.lock().plugins = hooks;
     }
 
-    /// Returns the hooks that are to be asked, each with its name for what it is asked about.
-    fn of(&self, event: HookEvent, subject: &str) -> Vec<(Arc<Ready>, String)> {
-        let ready = self.ready.lock();
-        let all = ready.iter().flat_map(|hooks| hooks.iter());
-        let of = |ready: &Arc<Ready>| Some((ready.clone(), ready.matching(event, subject)?.to_owned()));
-        all.filter_map(of).collect()
+    /// Replaces the names of the switches that are off. Hooks with such a switch do not run.
+    pub fn set_off(&self, switches: &[String]) {
+        self.ready.lock().off = switches.iter().cloned().collect();
     }
 }
 
 /// Returns hooks ready to be asked. Expressions were checked when they were read.
-fn ready(hooks: Vec<Hook>) -> Arc<[Arc<Ready>]> {
+fn ready(hooks: Vec<Hook>) -> Vec<Arc<Ready>> {
     let ready = hooks.into_iter().filter_map(|hook| {
         let matcher = hook.matcher.as_deref().map(expression).transpose().ok()?;
-        Some(Arc::new(Ready { hook, matcher }))
+        let switch = hook.switch();
+        Some(Arc::new(Ready {
+            hook,
+            matcher,
+            switch,
+        }))
     });
     ready.collect()
 }
 
 impl Hooks for HookRunner {
     fn has(&self, event: HookEvent, subject: &str) -> bool {
-        let ready = self.ready.lock();
-        let mut all = ready.iter().flat_map(|hooks| hooks.iter());
-        all.any(|hook| hook.matching(event, subject).is_some())
+        self.ready.lock().of(event, subject).next().is_some()
     }
 
     fn run(&self, input: HookInput) -> BoxFuture<'static, HookReport> {
-        let hooks = self.of(input.event, &input.subject);
+        let hooks: Vec<_> = {
+            let ready = self.ready.lock();
+            let hooks = ready.of(input.event, &input.subject);
+            hooks
+                .map(|(ready, name)| (ready.clone(), name.to_owned()))
+                .collect()
+        };
         let (surroundings, places) = (self.surroundings.clone(), self.places.clone());
         let files = names::files(&input);
         let (input, root) = (Arc::new(input), self.root.clone());

@@ -93,8 +93,21 @@ impl Hook {
         }
     }
 
+    /// Returns the name of its switch: what it is asked about and runs, and its owner. One without a command has no switch.
+    pub(crate) fn switch(&self) -> String {
+        let owner = match &self.origin {
+            HookOrigin::User => "user",
+            HookOrigin::Workspace(_) => "workspace",
+            HookOrigin::Plugin(id, _) => id,
+        };
+        let value = json!([owner, self.matcher, self.command.as_ref().ok()]);
+        let is_plugin = matches!(self.origin, HookOrigin::Plugin(..));
+        let kind = if is_plugin { "Plugins" } else { "Hooks" };
+        of_setting(&format!("{kind}.{}", self.event.name()), &value)
+    }
+
     /// Returns its fingerprint; `None` if it has no command. Blocks on the disk.
-    fn fingerprint(&self, root: &Path) -> Option<String> {
+    pub(crate) fn fingerprint(&self, root: &Path) -> Option<String> {
         let command = self.command.as_ref().ok()?;
         let shown = root.to_string_lossy();
         let line = PROJECT

@@ -34,7 +34,9 @@ use crate::http;
 use crate::large::{Large, MAX_MESSAGE};
 use crate::listing::{self, Listing};
 use crate::login::authorized;
+use crate::raw::RawResults;
 use crate::text::shown;
+use crate::watched::Watched;
 use crate::{HttpSpec, Launch, ServerSpec};
 
 /// How long a server may take to end by itself, and again once it is asked to.
@@ -56,6 +58,8 @@ pub(crate) struct Connection {
     pub(crate) changed: Arc<Notify>,
     /// The open calls, one of which a question of the server belongs to.
     pub(crate) calls: Arc<OpenCalls>,
+    /// Results as the server writes them.
+    pub(crate) raw: Arc<RawResults>,
     close: RunningServiceCancellationToken,
     closed: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// The process of the server, if Bobbin has started it.
@@ -200,8 +204,9 @@ async fn start_with(
         }
     });
     let (child, Streams { input, output }) = started.map_err(Trouble::Child)?;
-    let transport = AsyncRwTransport::new_client(Large::new(output), input).with_max_line_length(MAX_MESSAGE);
     let handler = Handler::new(&spec.name, root);
+    let output = Large::new(output, handler.raw.clone());
+    let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE);
     let greeted = async { listed(open(handler, transport, lifecycle).await?).await };
     let greeted = tokio::select! {
         biased;
@@ -302,6 +307,8 @@ async fn greet_over_http<C>(
 where
     C: StreamableHttpClient + Sync,
 {
+    let raw = handler.raw.clone();
+    let client = Watched { client, raw };
     let transport = || StreamableHttpClientTransport::with_client(client.clone(), config.clone());
     match timeout(limit, open(handler.clone(), transport(), discovery())).await {
         Ok(Ok(service)) => return listed(service).await,
@@ -383,6 +390,7 @@ impl Connection {
             peer: service.peer().clone(),
             changed: service.service().changed.clone(),
             calls: service.service().calls.clone(),
+            raw: service.service().raw.clone(),
             close: service.cancellation_token(),
             closed: Box::pin(service.waiting().map(drop).fuse()),
             child,

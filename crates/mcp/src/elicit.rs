@@ -1,18 +1,25 @@
 //! Questions of servers to the users of the Turn that called them.
 //!
 //! Older servers do not say which call a question belongs to. The Turn of the last open call gets it. It is refused if no
-//! call is open, or calls of several Threads. The user answers a form member by member, at most [`MAX_MEMBERS`], each with
-//! at most [`MAX_TRIES`] answers that do not fit. The time of the call does not run while a question is open.
+//! call is open, or calls of several Threads. A client that knows such questions is asked as the server asks
+//! ([`Elicitation`]). Where none is there, other clients are asked for a form member by member, at most [`MAX_MEMBERS`],
+//! each with at most [`MAX_TRIES`] answers that do not fit. The time of the call does not run while a question is open. A
+//! question ends with its call.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::elicitation::{Elicit, ElicitAction, Elicitation, Elicited, NotElicited};
+use bobbin_agent_api::json_schema::JsonSchema;
 use bobbin_agent_api::tool::{CallContext, Questions};
-use bobbin_model::{Choice, Inquiry, QuestionAnswer, ThreadId};
+use bobbin_model::{Choice, Inquiry, Json, Lines, QuestionAnswer, ThreadId, TurnId, visible};
 use parking_lot::Mutex;
-use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use reqwest::Url;
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, MetaObject};
 use serde_json::{Map, Number, Value};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::text::head;
 
@@ -24,6 +31,13 @@ const MAX_TRIES: usize = 3;
 const MAX_CHOICES: usize = 50;
 /// Longest text of a server in a question.
 const MAX_TEXT: usize = 2 << 10;
+/// Largest schema of a form (guess: several times the most members with their choices).
+const MAX_SCHEMA: usize = 64 << 10;
+/// Longest address of a page, and longest name of a question.
+const MAX_URL: usize = 8 << 10;
+const MAX_ID: usize = 256;
+/// Most questions of a call that are open at a time (guess: a user answers one after the other).
+const MAX_OPEN: usize = 4;
 /// Choices that users see, in place of the values.
 const LEAVE_OUT: &str = "Leave out";
 const YES: &str = "Yes";
@@ -36,8 +50,13 @@ pub(crate) struct OpenCalls(Mutex<Vec<Arc<OpenCall>>>);
 /// A call that a server has not answered yet.
 pub(crate) struct OpenCall {
     thread: ThreadId,
+    turn: Option<TurnId>,
     questions: Arc<dyn Questions>,
     asking: Mutex<Asking>,
+    /// Cancelled when the call ends or is given up.
+    over: CancellationToken,
+    /// Room for questions that are open.
+    room: Semaphore,
 }
 
 /// The number of open questions, and when the last one was closed or the call was opened.
@@ -66,6 +85,9 @@ impl OpenCalls {
     pub(crate) fn open(self: &Arc<Self>, context: &CallContext) -> Guard {
         let call = Arc::new(OpenCall {
             thread: context.origin.thread.clone(),
+            turn: Some(context.origin.turn).filter(|turn| *turn != TurnId(0)),
+            over: context.cancel.child_token(),
+            room: Semaphore::new(MAX_OPEN),
             questions: context.questions.clone(),
             asking: Mutex::new(Asking {
                 now: 0,
@@ -89,6 +111,7 @@ impl OpenCalls {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.calls.0.lock().retain(|call| !Arc::ptr_eq(call, &self.call));
+        self.call.over.cancel();
     }
 }
 
@@ -113,14 +136,25 @@ impl OpenCall {
     }
 
     async fn ask(&self, inquiry: Inquiry) -> Option<QuestionAnswer> {
-        self.asking.lock().now += 1;
-        let _asked = Asked(self);
+        let _asked = Asked::of(self);
         self.questions.ask(inquiry).await
+    }
+
+    async fn elicit(&self, asked: Elicitation) -> Result<Elicited, NotElicited> {
+        let _asked = Asked::of(self);
+        self.questions.elicit(asked).await
     }
 }
 
 /// A guard: a question is open until it is dropped.
 struct Asked<'a>(&'a OpenCall);
+
+impl<'a> Asked<'a> {
+    fn of(call: &'a OpenCall) -> Self {
+        call.asking.lock().now += 1;
+        Self(call)
+    }
+}
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
@@ -130,22 +164,100 @@ impl Drop for Asked<'_> {
     }
 }
 
-/// Asks the users of a call the questions of its server.
-pub(crate) async fn elicit(server: &str, call: &OpenCall, asked: &ElicitRequestParams) -> ElicitResult {
-    let ElicitRequestParams::FormElicitationParams {
-        message,
-        requested_schema,
-        ..
-    } = asked
-    else {
-        return ElicitResult::new(ElicitationAction::Decline);
-    };
-    let schema = serde_json::to_value(requested_schema).unwrap_or_default();
-    let intro = format!("The MCP server {server} asks: {}", head(message, MAX_TEXT));
-    match fill(call, &intro, &schema).await {
-        Ok(content) => ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content)),
-        Err(action) => ElicitResult::new(action),
+/// Asks the users of a call the questions of its server. An error is a text for the server: nobody has answered.
+pub(crate) async fn elicit(
+    server: &str,
+    call: &OpenCall,
+    asked: &ElicitRequestParams,
+) -> Result<ElicitResult, String> {
+    let room = call.room.try_acquire();
+    let _room = room.map_err(|_| format!("{MAX_OPEN} questions of this call are open already"))?;
+    let elicitation = elicitation(server, call, asked)?;
+    tokio::select! {
+        biased;
+        () = call.over.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
+        answered = put(call, elicitation) => answered,
     }
+}
+
+async fn put(call: &OpenCall, elicitation: Elicitation) -> Result<ElicitResult, String> {
+    let answered = match (call.elicit(elicitation.clone()).await, &elicitation.ask) {
+        (Err(NotElicited::Nobody), Elicit::Form { schema }) if call.questions.can_ask() => {
+            let Elicitation { server, message, .. } = &elicitation;
+            let intro = format!("The MCP server {server} asks: {message}");
+            match fill(call, &intro, schema).await {
+                Ok(content) => elicitation.checked(Elicited {
+                    action: ElicitAction::Accept,
+                    content: Some(Value::Object(content)),
+                    meta: None,
+                }),
+                Err(action) => return Ok(ElicitResult::new(action)),
+            }
+        }
+        (answered, _) => answered,
+    };
+    answered.map(result).map_err(|why| why.to_string())
+}
+
+fn result(answer: Elicited) -> ElicitResult {
+    let mut result = ElicitResult::new(match answer.action {
+        ElicitAction::Accept => ElicitationAction::Accept,
+        ElicitAction::Decline => ElicitationAction::Decline,
+        ElicitAction::Cancel => ElicitationAction::Cancel,
+    });
+    result.content = answer.content;
+    let meta: Option<MetaObject> = answer.meta.and_then(|meta| meta.decode().ok());
+    result.meta = meta;
+    result
+}
+
+/// Returns a text without characters that act on terminals, line by line.
+fn shown_lines(text: &str) -> String {
+    let lines = text.lines().map(|line| visible(line, Lines::One));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns a question as clients get it. An error is a text for the server.
+fn elicitation(server: &str, call: &OpenCall, asked: &ElicitRequestParams) -> Result<Elicitation, String> {
+    let (message, meta, ask) = match asked {
+        ElicitRequestParams::FormElicitationParams {
+            message,
+            requested_schema,
+            meta,
+        } => {
+            let schema = serde_json::to_value(requested_schema).map_err(|error| error.to_string())?;
+            if schema.to_string().len() > MAX_SCHEMA {
+                return Err(format!("the requested schema has more than {MAX_SCHEMA} bytes"));
+            }
+            JsonSchema::new(&schema).map_err(|why| format!("the requested schema cannot be used: {why}"))?;
+            (message, meta, Elicit::Form { schema })
+        }
+        ElicitRequestParams::UrlElicitationParams {
+            message,
+            url,
+            elicitation_id,
+            meta,
+        } => {
+            // A client opens it, so it must be a web page, not a local program or a script.
+            let is_page = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+            if !is_page || url.len() > MAX_URL || elicitation_id.len() > MAX_ID {
+                return Err("the address is no page of the web, or too long".to_owned());
+            }
+            let id = Some(elicitation_id.clone()).filter(|id| !id.is_empty());
+            let url = url.clone();
+            (message, meta, Elicit::Url { url, id })
+        }
+        _ => return Err("questions of this kind are not known here".to_owned()),
+    };
+    let meta = meta.as_ref().and_then(|meta| Json::of(meta).ok());
+    Ok(Elicitation {
+        server: server.to_owned(),
+        thread: call.thread.clone(),
+        turn: call.turn,
+        message: head(&shown_lines(message), MAX_TEXT),
+        ask,
+        meta: meta.filter(|meta| meta.get().len() <= MAX_SCHEMA),
+    })
 }
 
 async fn fill(call: &OpenCall, intro: &str, schema: &Value) -> Result<Map<String, Value>, ElicitationAction> {
@@ -348,6 +460,10 @@ mod tests {
             let answer = self.answers.lock().pop_front();
             std::future::ready(answer).boxed()
         }
+
+        fn can_ask(&self) -> bool {
+            true
+        }
     }
 
     struct Nowhere;
@@ -370,7 +486,7 @@ mod tests {
         let guard = calls.open(&context("t", users.clone()));
         let params = json!({ "mode": "form", "message": "How?", "requestedSchema": schema });
         let params: ElicitRequestParams = serde_json::from_value(params).unwrap();
-        serde_json::to_value(elicit("tea", &guard.call, &params).await).unwrap()
+        serde_json::to_value(elicit("tea", &guard.call, &params).await.unwrap()).unwrap()
     }
 
     #[tokio::test]
@@ -417,6 +533,120 @@ mod tests {
             json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
         let wrong = asked(&Users::saying(&["a", "b", "c", "4"]), text).await;
         assert_eq!(wrong, json!({ "action": "cancel" }));
+    }
+
+    /// A client that is asked and answers nothing.
+    #[derive(Default)]
+    struct Silent(Mutex<Vec<Elicitation>>);
+
+    impl Questions for Silent {
+        fn ask(&self, _: Inquiry) -> BoxFuture<'_, Option<QuestionAnswer>> {
+            std::future::ready(None).boxed()
+        }
+
+        fn elicit(&self, asked: Elicitation) -> BoxFuture<'_, Result<Elicited, NotElicited>> {
+            self.0.lock().push(asked);
+            std::future::pending().boxed()
+        }
+    }
+
+    fn form(message: &str, schema: &Value) -> ElicitRequestParams {
+        let params = json!({ "message": message, "requestedSchema": schema });
+        serde_json::from_value(params).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn few_questions_of_a_call_are_open_at_a_time_and_its_end_cancels_them() {
+        let silent = Arc::new(Silent::default());
+        let mut context = context("t", Arc::default());
+        context.questions = silent.clone();
+        let calls = Arc::new(OpenCalls::default());
+        let guard = calls.open(&context);
+        let question = form("How?", &json!({ "type": "object", "properties": {} }));
+        let asking: Vec<_> = (0..MAX_OPEN)
+            .map(|_| {
+                let (call, question) = (guard.call.clone(), question.clone());
+                tokio::spawn(async move { elicit("tea", &call, &question).await })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let more = elicit("tea", &guard.call, &question).await.unwrap_err();
+        assert!(
+            more.contains("open already") && silent.0.lock().len() == MAX_OPEN,
+            "{more}"
+        );
+        drop(guard);
+        for asked in asking {
+            let answered = asked.await.unwrap().unwrap();
+            assert_eq!(answered, ElicitResult::new(ElicitationAction::Cancel));
+        }
+        // A stopped call cancels them too.
+        let guard = calls.open(&context);
+        context.cancel.cancel();
+        let answered = elicit("tea", &guard.call, &question).await.unwrap();
+        assert_eq!(answered.action, ElicitationAction::Cancel);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_is_cleaned_and_bounded_before_anybody_sees_it() {
+        let silent = Arc::new(Silent::default());
+        let mut context = context("t", Arc::default());
+        context.questions = silent.clone();
+        context.origin.turn = TurnId(4);
+        let calls = Arc::new(OpenCalls::default());
+        let guard = calls.open(&context);
+        let page = |url: &str, id: &str| -> ElicitRequestParams {
+            let params = json!({ "mode": "url", "message": "Pay.", "url": url, "elicitationId": id });
+            serde_json::from_value(params).unwrap()
+        };
+        let long = "x".repeat(MAX_URL);
+        let many: Value = (0..2000)
+            .map(|at| {
+                (
+                    format!("member{at}"),
+                    json!({ "type": "string", "title": "A long title" }),
+                )
+            })
+            .collect::<Map<_, _>>()
+            .into();
+        for (asked, why) in [
+            (page("file:///etc/passwd", "e"), "no page"),
+            (page("tea", "e"), "no page"),
+            (page(&format!("https://tea.example/{long}"), "e"), "too long"),
+            (page("https://tea.example", &"e".repeat(MAX_ID + 1)), "too long"),
+            (
+                form("How?", &json!({ "type": "object", "properties": many })),
+                "bytes",
+            ),
+        ] {
+            let refused = elicit("tea", &guard.call, &asked).await.unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
+        assert!(silent.0.lock().is_empty());
+        let said = format!("one\u{1b}[2J\ntwo {}", "x".repeat(MAX_TEXT));
+        let asked = form(&said, &json!({ "type": "object", "properties": {} }));
+        let asking = elicit("tea", &guard.call, &asked);
+        assert!(
+            tokio::time::timeout(Duration::from_secs(1), asking)
+                .await
+                .is_err()
+        );
+        let shown = silent.0.lock().pop().unwrap();
+        assert_eq!((shown.server.as_str(), shown.turn), ("tea", Some(TurnId(4))));
+        assert!(!shown.message.contains('\u{1b}') && shown.message.contains("\ntwo xxx"));
+        assert!(shown.message.len() <= MAX_TEXT + "…".len());
+    }
+
+    #[tokio::test]
+    async fn a_form_that_was_filled_in_member_by_member_is_checked_as_a_whole() {
+        let schema = json!({ "type": "object", "required": ["n"],
+            "properties": { "n": { "type": "integer", "minimum": 2 } } });
+        for (said, fits) in [("1", false), ("2", true)] {
+            let calls = Arc::new(OpenCalls::default());
+            let guard = calls.open(&context("t", Users::saying(&[said])));
+            let answered = elicit("tea", &guard.call, &form("How many?", &schema)).await;
+            assert_eq!(answered.is_ok(), fits, "{answered:?}");
+        }
     }
 
     #[test]

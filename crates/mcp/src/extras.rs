@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt, ServerResource};
+use bobbin_agent_api::tool_server::{PromptArgument, ResourceTemplate, ServerPrompt, ServerResource};
+use bobbin_model::Json;
 use rmcp::RoleClient;
 use rmcp::model::{
-    ContentBlock, GetPromptRequestParams, GetPromptResponse, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ResourceContents, Role,
+    ClientRequest, ContentBlock, GetPromptRequestParams, GetPromptResponse, PaginatedRequestParams,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResponse, ResourceContents, Role,
+    ServerResult,
 };
 use rmcp::service::{Peer, ServiceError};
 use serde_json::Value;
@@ -19,6 +21,7 @@ use tokio::time::timeout;
 
 use crate::Secret;
 use crate::answer::{self, MAX_TEXT};
+use crate::server::Running;
 use crate::text::{head, head_and_tail, scrubbed};
 
 /// How long a server may take for its lists, and for one resource or prompt. (Guess: a user waits for it.)
@@ -40,6 +43,7 @@ const MAX_ERROR: usize = 500;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Extras {
     pub(crate) resources: Arc<[ServerResource]>,
+    pub(crate) templates: Arc<[ResourceTemplate]>,
     pub(crate) prompts: Arc<[ServerPrompt]>,
 }
 
@@ -60,6 +64,12 @@ pub(crate) async fn list(peer: &Peer<RoleClient>, server: &str) -> Extras {
             Ok(Ok(listed)) => extras.resources = listed.into(),
             Ok(Err(error)) => tracing::warn!(server, %error, "resources were not listed"),
             Err(_) => tracing::warn!(server, "resources were not listed in time"),
+        }
+        match timeout(LIMIT, templates(peer, server)).await {
+            Ok(Ok(listed)) => extras.templates = listed.into(),
+            // Many servers with resources know no templates.
+            Ok(Err(error)) => tracing::debug!(server, %error, "templates of resources were not listed"),
+            Err(_) => tracing::warn!(server, "templates of resources were not listed in time"),
         }
     }
     if info.capabilities.prompts.is_some() {
@@ -93,6 +103,36 @@ async fn resources(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<ServerRe
                 name: resource.name,
                 description: head(&resource.description.unwrap_or_default(), MAX_DESCRIPTION),
                 mime_type: head(&resource.mime_type.unwrap_or_default(), MAX_DESCRIPTION),
+            });
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() || listed.len() == MAX_LISTED {
+            break;
+        }
+    }
+    Ok(listed)
+}
+
+async fn templates(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<ResourceTemplate>, ServiceError> {
+    let mut listed = Vec::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let page = peer.list_resource_templates(Some(params)).await?;
+        for template in page.resource_templates {
+            let words = [&template.uri_template, &template.name];
+            if words.iter().any(|word| word.len() > MAX_WORD) || listed.len() == MAX_LISTED {
+                tracing::warn!(
+                    server,
+                    "a template of resources is left out: it is one too many or its name too long"
+                );
+                continue;
+            }
+            listed.push(ResourceTemplate {
+                uri_template: template.uri_template,
+                name: template.name,
+                description: head(&template.description.unwrap_or_default(), MAX_DESCRIPTION),
+                mime_type: head(&template.mime_type.unwrap_or_default(), MAX_DESCRIPTION),
             });
         }
         cursor = page.next_cursor;
@@ -151,6 +191,22 @@ pub(crate) async fn read(peer: &Peer<RoleClient>, secrets: &[Secret], uri: &str)
     });
     let text = parts.collect::<Vec<_>>().join("\n");
     Ok(head_and_tail(text, MAX_TEXT))
+}
+
+/// Reads a resource and returns the server's answer as it is. An error is a sentence for the user.
+pub(crate) async fn read_whole(running: &Running, secrets: &[Secret], uri: &str) -> Result<Json, String> {
+    let request = ReadResourceRequest::new(ReadResourceRequestParams::new(uri));
+    let request = ClientRequest::ReadResourceRequest(request);
+    let (result, raw) = in_time(running.raw.call(&running.peer, request), secrets).await?;
+    let whole = match result {
+        ServerResult::ReadResourceResult(result) => raw.map_or_else(|| Json::of(&result), Ok),
+        // Contents of a kind that `rmcp` does not know.
+        ServerResult::CustomResult(result) if result.0["contents"].is_array() => {
+            raw.map_or_else(|| Json::of(&result), Ok)
+        }
+        _ => return Err("the server answered with something else than contents".to_owned()),
+    };
+    whole.map_err(|error| error.to_string())
 }
 
 /// Fills a prompt in and returns it as text. An error is a sentence for the user.

@@ -7,15 +7,16 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult, Root,
-    RootsCapabilities,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorData,
+    FormElicitationCapability, Implementation, ListRootsResult, Root, RootsCapabilities,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::Notify;
 
 use crate::elicit::{OpenCalls, elicit};
+use crate::raw::RawResults;
 
 /// Handles the notifications and requests of a server.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub(crate) struct Handler {
     pub(crate) changed: Arc<Notify>,
     /// The open calls, one of which a question of the server belongs to.
     pub(crate) calls: Arc<OpenCalls>,
+    /// Results as the server writes them.
+    pub(crate) raw: Arc<RawResults>,
 }
 
 impl Handler {
@@ -36,6 +39,7 @@ impl Handler {
             root: root.cloned(),
             changed: Arc::default(),
             calls: Arc::default(),
+            raw: Arc::default(),
         }
     }
 }
@@ -46,10 +50,13 @@ impl ClientHandler for Handler {
         asked: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(match self.calls.only() {
+        let answered = match self.calls.only() {
             Some(call) => elicit(&self.name, &call, &asked).await,
-            None => ElicitResult::new(ElicitationAction::Cancel),
-        })
+            None => Err(
+                "a question belongs to a call, and the calls of several threads or none are open".to_owned(),
+            ),
+        };
+        answered.map_err(|why| ErrorData::internal_error(why, None))
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
@@ -71,7 +78,11 @@ impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let this = Implementation::new("bobbin", env!("CARGO_PKG_VERSION"));
         let mut can = ClientCapabilities::default();
-        can.elicitation = Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
+        can.elicitation = Some(
+            ElicitationCapability::new()
+                .with_form(FormElicitationCapability::new())
+                .with_url(UrlElicitationCapability::new()),
+        );
         can.roots = self.root.is_some().then(RootsCapabilities::default);
         ClientConfig::new(can, this)
     }

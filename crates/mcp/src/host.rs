@@ -8,9 +8,9 @@ use std::time::Duration;
 use bobbin_agent_api::picture::PictureFiles;
 use bobbin_agent_api::tool::{Tool, ToolSource};
 use bobbin_agent_api::tool_name;
-use bobbin_agent_api::tool_server::{ServerPrompt, ServerResource};
+use bobbin_agent_api::tool_server::{NoTool, ServerDetails, ServerLogin, ServerPrompt, ServerResource};
 use bobbin_children::Children;
-use bobbin_model::ToolServer;
+use bobbin_model::{Json, ServerState, ToolServer};
 use bobbin_supervise::{Group, Start, Supervised};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
@@ -20,11 +20,13 @@ use rmcp::service::Peer;
 use crate::call::HostedTool;
 use crate::connect::connect;
 use crate::extras;
-use crate::server::Server;
+use crate::server::{Running, Server};
 use crate::{Announce, Launch, Secret, ServerSpec};
 
 /// Most servers of a workspace (guess: several times what a user has).
 const MAX_SERVERS: usize = 64;
+/// Longest description of a server of itself (guess: several times a name, a version and pictures' addresses).
+const MAX_INFO: usize = 16 << 10;
 /// How long a search for tools waits for a server that is just starting. (Guess: most have started by then.)
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -149,6 +151,74 @@ impl Host {
         .boxed()
     }
 
+    /// Reads a resource of a server and returns the server's answer as it is.
+    ///
+    /// # Errors
+    /// Why it could not be read: a sentence for the user.
+    pub fn read_whole_resource<'a>(&self, server: &str, uri: &'a str) -> BoxFuture<'a, Result<Json, String>> {
+        let found = self.running(server);
+        async move {
+            let (running, secrets) = found?;
+            extras::read_whole(&running, &secrets, uri).await
+        }
+        .boxed()
+    }
+
+    /// Returns the servers with everything that they offer, by name. Reads the disk.
+    pub fn details(&self) -> BoxFuture<'_, Vec<ServerDetails>> {
+        async move {
+            let mut all = Vec::new();
+            for server in self.servers.all() {
+                let (spec, shown) = (&server.service().spec, server.service().shown());
+                let login = login(&spec.launch, &shown).await;
+                let running = server.handle().filter(|_| shown.state == ServerState::Ready);
+                let info = running.as_ref().and_then(|running| info(&running.peer));
+                let extras = running.map(|running| running.extras).unwrap_or_default();
+                all.push(ServerDetails {
+                    server: shown,
+                    login,
+                    info,
+                    resources: extras.resources,
+                    templates: extras.templates,
+                });
+            }
+            all
+        }
+        .boxed()
+    }
+
+    /// Returns a tool of a server that runs, by the server's own name for it.
+    ///
+    /// # Errors
+    /// [`NoTool`].
+    pub fn tool(&self, server: &str, tool: &str) -> Result<Arc<dyn Tool>, NoTool> {
+        let found = self
+            .find(server)
+            .ok_or_else(|| NoTool::Server(server.to_owned()))?;
+        let shown = found.service().shown();
+        if shown.state != ServerState::Ready {
+            let why = shown
+                .problem
+                .as_ref()
+                .map_or_else(String::new, |why| format!(": {why}"));
+            let name = &shown.name;
+            return Err(NoTool::NotConnected(format!(
+                "the MCP server {name} does not run{why}"
+            )));
+        }
+        let listed = found.service().tools();
+        let listed = listed.iter().find(|listed| listed.name == tool).cloned();
+        let listed = listed.ok_or_else(|| NoTool::Tool {
+            server: shown.name.clone(),
+            tool: tool.to_owned(),
+        })?;
+        Ok(Arc::new(HostedTool {
+            server: found,
+            listed,
+            pictures: self.pictures.clone(),
+        }))
+    }
+
     /// Fills in a prompt of a server.
     ///
     /// # Errors
@@ -169,10 +239,15 @@ impl Host {
 
     /// Returns the connection to a server that runs, and the secrets to remove from its texts.
     fn peer(&self, name: &str) -> Result<(Peer<RoleClient>, Vec<Secret>), String> {
+        self.running(name)
+            .map(|(running, secrets)| (running.peer, secrets))
+    }
+
+    fn running(&self, name: &str) -> Result<(Running, Vec<Secret>), String> {
         let found = self.find(name);
         let found = found.and_then(|server| {
             let secrets = server.service().spec.secrets.clone();
-            Some((server.handle()?.peer, secrets))
+            Some((server.handle()?, secrets))
         });
         found.ok_or_else(|| format!("the MCP server {name} does not run"))
     }
@@ -199,6 +274,30 @@ impl Host {
     fn find(&self, name: &str) -> Option<Arc<Supervised<Server>>> {
         self.servers.get(&name.to_lowercase())
     }
+}
+
+/// Returns how the user is known at a server. Reads whether there are tokens of a login.
+async fn login(launch: &Launch, shown: &ToolServer) -> ServerLogin {
+    let Launch::Http(at) = launch else {
+        return ServerLogin::Unsupported;
+    };
+    let names_user = |(name, _): &(String, String)| name.eq_ignore_ascii_case("authorization");
+    if at.bearer.is_some() || at.headers.iter().any(names_user) {
+        return ServerLogin::BearerToken;
+    }
+    let has_tokens = at.tokens.login().await.is_ok_and(|login| login.is_some());
+    match (shown.wants_login, has_tokens) {
+        (true, again) => ServerLogin::NotLoggedIn { again },
+        (false, true) => ServerLogin::OAuth,
+        (false, false) => ServerLogin::Unsupported,
+    }
+}
+
+/// Returns a server's description of itself, unless it is too long.
+fn info(peer: &Peer<RoleClient>) -> Option<Json> {
+    let info = peer.peer_info()?;
+    let info = Json::of(&info.server_info).ok()?;
+    Some(info).filter(|info| info.get().len() <= MAX_INFO)
 }
 
 impl ToolSource for Host {

@@ -1,12 +1,15 @@
 //! Messages of a server that are too large to read. A call whose result is too large gets an error instead.
 //!
-//! Bounded by one read and 256 bytes of the current message.
+//! Bounded by one read and 256 bytes of the current message; by the whole message while a [`RawResults`] wants one.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
+
+use crate::raw::RawResults;
 
 /// Largest message of a server; larger ones are dropped. `rmcp` has the same limit over HTTP.
 pub(crate) const MAX_MESSAGE: usize = 16 << 20;
@@ -17,6 +20,7 @@ const EDGE: usize = 128;
 pub(crate) struct Large<R> {
     from: R,
     line: Line,
+    raw: Arc<RawResults>,
     /// Bytes that were read or added, and are not handed on yet.
     pending: Vec<u8>,
 }
@@ -27,12 +31,15 @@ struct Line {
     bytes: usize,
     head: Vec<u8>,
     tail: Vec<u8>,
+    /// The whole line, if its result may be wanted and it is not too large.
+    whole: Option<Vec<u8>>,
 }
 
 impl<R> Large<R> {
-    pub(crate) fn new(from: R) -> Self {
+    pub(crate) fn new(from: R, raw: Arc<RawResults>) -> Self {
         Self {
             from,
+            raw,
             line: Line::default(),
             pending: Vec::new(),
         }
@@ -49,7 +56,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Large<R> {
         if this.pending.is_empty() {
             let before = buffer.filled().len();
             ready!(Pin::new(&mut this.from).poll_read(context, buffer))?;
-            let Some(altered) = this.line.follow(&buffer.filled()[before..]) else {
+            let Some(altered) = this.line.follow(&buffer.filled()[before..], &this.raw) else {
                 return Poll::Ready(Ok(()));
             };
             buffer.set_filled(before);
@@ -64,12 +71,19 @@ impl<R: AsyncRead + Unpin> AsyncRead for Large<R> {
 
 impl Line {
     /// Follows the lines in `read`. Returns the bytes to hand on, if they differ from `read`.
-    fn follow(&mut self, read: &[u8]) -> Option<Vec<u8>> {
+    fn follow(&mut self, read: &[u8], raw: &RawResults) -> Option<Vec<u8>> {
         let mut altered = None;
         let mut done = 0;
         for piece in read.split_inclusive(|byte| *byte == b'\n') {
             done += piece.len();
+            if self.bytes == 0 && raw.are_wanted() {
+                self.whole = Some(Vec::new());
+            }
             self.bytes += piece.len();
+            self.whole = self.whole.take().filter(|_| self.bytes <= MAX_MESSAGE);
+            if let Some(whole) = &mut self.whole {
+                whole.extend_from_slice(piece);
+            }
             let missing = EDGE.saturating_sub(self.head.len()).min(piece.len());
             self.head.extend_from_slice(&piece[..missing]);
             self.tail
@@ -80,6 +94,9 @@ impl Line {
             }
             if piece.ends_with(b"\n") {
                 let line = std::mem::take(self);
+                if let Some(whole) = &line.whole {
+                    raw.note(whole);
+                }
                 if line.bytes > MAX_MESSAGE
                     && let Some(id) = line.call()
                 {
@@ -137,7 +154,7 @@ mod tests {
             (format!("{{\"method\":\"{long}\"}}\n"), None),
         ] {
             let text = format!("{{\"id\":1}}\n{text}{{\"id\":2}}\n");
-            let mut large = Large::new(text.as_bytes());
+            let mut large = Large::new(text.as_bytes(), Arc::default());
             let mut read = String::new();
             large.read_to_string(&mut read).await.unwrap();
             let lines: Vec<&str> = read.lines().collect();

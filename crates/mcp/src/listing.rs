@@ -92,6 +92,8 @@ pub(crate) struct Listed {
     pub(crate) name: String,
     pub(crate) spec: ToolSpec,
     pub(crate) traits: Traits,
+    /// JSON Schema of its structured result; one that is too large is left out.
+    output_schema: Option<Json>,
     hints: ToolHints,
 }
 
@@ -108,6 +110,7 @@ impl Listed {
             name: self.name.clone(),
             description: self.spec.description.to_string(),
             input_schema: self.spec.input_schema.clone(),
+            output_schema: self.output_schema.clone(),
             offered_as: self.spec.name.to_string(),
             hints: self.hints.clone(),
         }
@@ -208,6 +211,11 @@ fn checked(server: &str, tool: &Tool) -> Result<Listed, &'static str> {
             effect: traits.effect(),
         },
         traits,
+        output_schema: tool
+            .output_schema
+            .as_ref()
+            .and_then(|schema| Json::of(schema).ok())
+            .filter(|schema| schema.get().len() <= MAX_SCHEMA),
         hints: hints(tool),
     })
 }

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -39,14 +41,15 @@ pub(crate) struct Logins {
 }
 
 impl Logins {
-    /// Starts a login, unless one waits for this server. Returns the page for the user to open. `ended` gets the
-    /// result of a login that was started.
+    /// Starts a login, unless one waits for this server. Returns the page for the user to open. The user may take
+    /// `limit`, within the limit of every login. `ended` gets the result of a login that was started.
     ///
     /// # Errors
     /// The reason, as the end of a sentence that starts with the server's name.
     pub(crate) async fn start(
         &self,
         server: &HttpSpec,
+        limit: Option<Duration>,
         ended: impl FnOnce(Result<(), String>) + Send + 'static,
     ) -> Result<String, String> {
         if let Some(page) = self.pages.lock().get(&server.tokens) {
@@ -57,7 +60,16 @@ impl Logins {
         self.pages.lock().insert(tokens.clone(), page.clone());
         let (pages, closing) = (self.pages.clone(), self.closing.clone());
         self.tasks.spawn(async move {
-            let finished = closing.run_until_cancelled(login.finish()).await;
+            let finished = async {
+                match limit {
+                    None => login.finish().await,
+                    Some(limit) => timeout(limit, login.finish()).await.unwrap_or_else(|_| {
+                        let seconds = limit.as_secs();
+                        Err(format!("has no login: nobody answered within {seconds} seconds"))
+                    }),
+                }
+            };
+            let finished = closing.run_until_cancelled(finished).await;
             pages.lock().remove(&tokens);
             if let Some(outcome) = finished {
                 ended(outcome);

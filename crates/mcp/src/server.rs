@@ -21,6 +21,7 @@ use crate::elicit::OpenCalls;
 use crate::extras::{self, Extras};
 use crate::listing::{self, Listed, Listing};
 use crate::permission::Traits;
+use crate::raw::RawResults;
 use crate::text::{head, shown};
 use crate::{Announce, Launch, ServerSpec};
 
@@ -48,6 +49,8 @@ pub(crate) struct Server {
 pub(crate) struct Running {
     pub(crate) peer: Peer<RoleClient>,
     pub(crate) calls: Arc<OpenCalls>,
+    /// Results as the server writes them.
+    pub(crate) raw: Arc<RawResults>,
     /// The server's instructions for models; may be empty.
     pub(crate) instructions: Arc<str>,
     listing: Arc<Listing>,
@@ -177,6 +180,7 @@ impl Service for Server {
         let running = Running {
             peer: connection.peer.clone(),
             calls: connection.calls.clone(),
+            raw: connection.raw.clone(),
             instructions: instructions(&connection.peer),
             listing: Arc::new(listing),
             extras: Extras::default(),

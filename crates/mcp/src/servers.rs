@@ -6,19 +6,19 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::picture::PictureFiles;
-use bobbin_agent_api::tool::ToolSource;
+use bobbin_agent_api::tool::{Tool, ToolSource};
 use bobbin_agent_api::tool_server::{
-    ConfiguredServer, LoginNews, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
-    ToolServerError, ToolServerNews, ToolServers,
+    ConfiguredServer, LoginNews, LoginWishes, NoTool, ServerDetails, ServerPrompt, ServerReply,
+    ServerResource, ToolServerConfig, ToolServerError, ToolServerNews, ToolServers,
 };
 use bobbin_agent_api::workspace_config::ConfigOwner;
 use bobbin_children::Children;
 use bobbin_core::Broadcasts;
-use bobbin_model::{ServerOrigin, ServerState, ToolServer};
+use bobbin_model::{Json, ServerOrigin, ServerState, ToolServer};
 use bobbin_settings::FILE;
 use bobbin_supervise::Confine;
 use bobbin_workspace::{TrustFile, TrustRecord};
@@ -34,6 +34,9 @@ use crate::{Host, ServerSpec};
 /// The region of the configuration that changes here.
 const REGIONS: &[&str] = &["mcp"];
 
+/// Reads the servers of the configuration files again, those of plugins included. Blocks.
+pub type ReadServers = Arc<dyn Fn() -> anyhow::Result<Vec<DeclaredServer>> + Send + Sync>;
+
 /// The servers of a workspace.
 pub struct Servers {
     places: ServerPlaces,
@@ -44,6 +47,8 @@ pub struct Servers {
     /// The user's own configuration file, if clients may change it.
     own_file: Mutex<Option<PathBuf>>,
     trust: TrustFile,
+    /// Reads the files again.
+    read: OnceLock<ReadServers>,
     /// Our own environment.
     variables: Vec<(OsString, OsString)>,
     host: Arc<Host>,
@@ -84,6 +89,7 @@ impl Servers {
             file: places.root.join(FILE),
             own_file: Mutex::new(None),
             trust,
+            read: OnceLock::new(),
             variables,
             host: Arc::new(
                 Host::new(children, Arc::new(announce))
@@ -105,6 +111,12 @@ impl Servers {
     /// Sets the user's own configuration file that clients may change; `None` for none.
     pub fn let_change(&self, own_file: Option<PathBuf>) {
         *self.own_file.lock() = own_file;
+    }
+
+    /// Sets the function that reads the files again.
+    pub fn let_reload(&self, read: ReadServers) {
+        // Called once.
+        drop(self.read.set(read));
     }
 
     /// Whether clients may not change a server's file.
@@ -133,8 +145,9 @@ impl Servers {
     }
 
     /// Takes the current servers of the files, and starts or ends those that changed.
-    pub fn refresh(&self, declared: Vec<DeclaredServer>) {
-        self.change(|state| state.declared = declared);
+    /// Returns whether anything has changed.
+    pub fn refresh(&self, declared: Vec<DeclaredServer>) -> bool {
+        self.change(|state| state.declared = declared)
     }
 
     /// Replaces the servers of plugins. Returns whether anything has changed.
@@ -455,7 +468,47 @@ impl ToolServers for Servers {
         filled.map(|text| text.map_err(ToolServerError::Invalid)).boxed()
     }
 
-    fn log_in<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, ToolServerError>> {
+    fn details(&self) -> BoxFuture<'_, Vec<ServerDetails>> {
+        self.host.details()
+    }
+
+    fn tool(&self, server: &str, tool: &str) -> Result<Arc<dyn Tool>, NoTool> {
+        self.host.tool(server, tool)
+    }
+
+    fn read_whole_resource<'a>(
+        &'a self,
+        server: &'a str,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<Json, ToolServerError>> {
+        let read = self.host.read_whole_resource(server, uri);
+        read.map(|whole| whole.map_err(ToolServerError::Invalid)).boxed()
+    }
+
+    fn reload(&self) -> BoxFuture<'_, Result<(), ToolServerError>> {
+        async move {
+            let Some(read) = self.read.get().cloned() else {
+                return Ok(());
+            };
+            let _changing = self.changing.lock().await;
+            let before = self.in_effect();
+            let declared = tokio::task::spawn_blocking(move || read()).await;
+            let declared = declared.unwrap_or_else(|error| Err(error.into()));
+            let declared = declared.map_err(|error| ToolServerError::Unwritable(format!("{error:#}")))?;
+            self.refresh(declared);
+            if before != self.in_effect() {
+                self.notify("config/mcpServer/reload");
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn log_in<'a>(
+        &'a self,
+        name: &'a str,
+        LoginWishes { scopes, limit }: LoginWishes,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
         async move {
             let declared = self.find(name)?;
             let server = over_http(self.spec(&declared)).map_err(ToolServerError::Invalid)?;
@@ -468,7 +521,13 @@ impl ToolServers for Servers {
                 let server = for_server;
                 broadcasts.send(LoginNews { server, outcome }, 0);
             };
-            let started = self.logins.start(&server, ended).await;
+            if !scopes.is_empty() {
+                let lacking = server.tokens.wanted_scope().await.unwrap_or_default();
+                let wanted = format!("{lacking} {}", scopes.join(" "));
+                let wanted = server.tokens.want_scope(wanted).await;
+                wanted.map_err(|error| ToolServerError::Unwritable(error.to_string()))?;
+            }
+            let started = self.logins.start(&server, limit, ended).await;
             started.map_err(|why| ToolServerError::Invalid(format!("The server {name} {why}.")))
         }
         .boxed()

@@ -89,6 +89,8 @@ pub struct OfferedTool {
     pub description: String,
     /// JSON Schema of its arguments.
     pub input_schema: Json,
+    /// JSON Schema of its structured result, if the server gives one.
+    pub output_schema: Option<Json>,
     /// The name under which models get it.
     pub offered_as: String,
     /// What the server says of it. Nobody has checked that.

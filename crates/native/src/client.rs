@@ -20,6 +20,7 @@ use crate::dialect::Native;
 use crate::errors;
 use crate::groups::handshake::capabilities::ClientCapabilities;
 use crate::groups::handshake::types::ClientRequestId;
+use crate::groups::mcp_runtime::elicitation::Asked;
 use crate::groups::serving::connection::Serving;
 use crate::groups::thread::types::Thread;
 use crate::own_turns::OwnTurns;
@@ -52,6 +53,8 @@ pub struct Client {
     pub(crate) native: Arc<Native>,
     pub(crate) endpoint: Endpoint,
     pub(crate) serving: Arc<Serving>,
+    /// The connection as MCP servers ask it, if its client takes their questions.
+    pub(crate) asked: Option<Arc<Asked>>,
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
     pub(crate) reads: TaskTracker,
@@ -167,6 +170,9 @@ impl Client {
     pub fn follow(&self, handle: Arc<ThreadHandle>, started: &StartedTurn) {
         if let Some(own) = &self.own_turns {
             own.add(handle.clone(), started);
+        }
+        if let Some(asked) = &self.asked {
+            asked.started(handle.id(), started.turn.id);
         }
         self.session.subscribe(&SubscribeOptions {
             handle,

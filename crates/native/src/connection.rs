@@ -25,6 +25,7 @@ use crate::group::Groups;
 use crate::groups::handshake::capabilities::ServerCapabilities;
 use crate::groups::handshake::types::{InitializeParams, InitializeResult, PROTOCOL_VERSION, ServerInfo};
 use crate::groups::handshake::{INITIALIZE, INITIALIZED};
+use crate::groups::mcp_runtime::elicitation::Asked;
 use crate::groups::serving::connection::Serving;
 use crate::own_turns::OwnTurns;
 use crate::repeats::Repeats;
@@ -186,6 +187,9 @@ impl Handler for NativeHandler {
         if let Some(own) = &self.own_turns {
             own.end().await;
         }
+        if let Some(asked) = &client.asked {
+            asked.leave(&self.server.threads);
+        }
         client.serving.leave(self.server.threads.clients());
     }
 }
@@ -247,6 +251,7 @@ impl NativeHandler {
             server: self.server.clone(),
             endpoint: self.endpoint.clone(),
             serving: Serving::new(peer.clone(), session.clone(), native.editor()),
+            asked: Asked::of(native.capabilities(), &peer, &session),
             native,
             session,
             peer,
@@ -256,6 +261,9 @@ impl NativeHandler {
             own_turns: self.own_turns.clone(),
             once: None,
         });
+        if let Some(asked) = &client.asked {
+            asked.join(&self.server.threads);
+        }
         for group in self.server.groups.iter() {
             (group.ready)(&client);
         }

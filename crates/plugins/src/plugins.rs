@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bobbin_agent_api::{Clock as _, ConfigNews, SystemClock};
 use bobbin_core::Broadcasts;
-use bobbin_hooks::Hook;
+use bobbin_hooks::{Hook, PluginHooks};
 use bobbin_mcp::settings::DeclaredServer;
 use bobbin_model::UnixMillis;
 use bobbin_prompts::{PluginTexts, Prompts};
@@ -129,6 +129,35 @@ impl Plugins {
     /// Puts into effect what counts now. Blocks on the disk.
     pub fn refresh(&self) {
         self.look();
+    }
+
+    /// Returns the hooks of all installed plugins, in use or not. Blocks on the disk.
+    pub fn hooks(&self) -> Vec<PluginHooks> {
+        let (found, _) = self.look();
+        let hooks = found.plugins.iter().map(|plugin| PluginHooks {
+            id: plugin.manifest.id.clone(),
+            root: plugin.root.clone(),
+            enabled: plugin.enabled(),
+            trusted: plugin.trusted,
+            digest: plugin.digest.clone(),
+            hooks: plugin.hooks().collect(),
+        });
+        hooks.filter(|plugin| !plugin.hooks.is_empty()).collect()
+    }
+
+    /// Trusts the present content of a plugin, and notifies all clients. Blocks on the disk.
+    ///
+    /// # Errors
+    /// A sentence for the user: it is not installed, or that cannot be written.
+    pub fn trust(&self, id: &str) -> Result<(), String> {
+        if let Some(changed) = self.set_trusted(canonical(id), true)? {
+            self.notify(
+                crate::group::PLUGIN_SET_TRUSTED,
+                changed.servers_too,
+                changed.snapshot,
+            );
+        }
+        Ok(())
     }
 
     pub(crate) fn root(&self) -> &Path {

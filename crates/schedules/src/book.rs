@@ -127,6 +127,24 @@ impl Book {
         vec![Change::Put(Box::new(job))]
     }
 
+    /// Returns what the end of the last process changes: interrupted runs go on, and results on their way to a chat count as
+    /// lost.
+    pub(crate) fn after_restart(&self) -> Vec<Change> {
+        let changed = self.jobs.values().filter_map(|job| {
+            let mut after = (**job).clone();
+            if after.state.run.is_some() {
+                let note = "The server ended during the run, which went on after the restart.";
+                after.state.note = Some(note.to_owned());
+            }
+            let runs = after.state.runs.iter_mut();
+            for past in runs.filter(|past| job.deliver.is_some() && past.delivered.is_none()) {
+                past.delivered = Some(false);
+            }
+            (after != **job).then(|| Change::Put(Box::new(after)))
+        });
+        changed.collect()
+    }
+
     /// Returns the jobs that are running.
     pub(crate) fn running(&self) -> Vec<Arc<Job>> {
         let running = self.jobs.values().filter(|job| job.state.run.is_some());
@@ -340,4 +358,45 @@ pub(crate) fn switch_on(job: &mut Job, now: UnixMillis) -> Result<(), Refused> {
 fn put(job: Job) -> (Vec<Change>, Arc<Job>) {
     let answer = Arc::new(job.clone());
     (vec![Change::Put(Box::new(job))], answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn results_on_their_way_to_a_chat_are_lost_with_the_process() {
+        let past = |number: u32, delivered: Option<bool>| {
+            let run = json!({ "number": number, "createdAt": 1, "startedAt": 1 });
+            json!({ "run": run, "completedAt": 2, "outcome": "succeeded", "delivered": delivered })
+        };
+        let job = |id: &str, chat: serde_json::Value| -> Job {
+            let runs = [past(3, None), past(2, Some(true)), past(1, Some(false))];
+            serde_json::from_value(json!({
+                "kind": "cron", "id": id, "name": "Tea", "prompt": "Make tea.", "enabled": true, "createdAt": 1,
+                "updatedAt": 1, "rights": { "config": {}, "approvals": "default" }, "deliver": chat,
+                "state": { "runs": runs },
+            }))
+            .unwrap()
+        };
+        let mut book = Book::default();
+        for job in [
+            job("chat", json!({ "channel": "pigeon", "target": "roof" })),
+            job("none", json!(null)),
+        ] {
+            book.apply(Change::Put(Box::new(job)));
+        }
+        let changes = book.after_restart();
+        let [Change::Put(changed)] = &changes[..] else {
+            panic!("{changes:?}");
+        };
+        let delivered: Vec<_> = changed.state.runs.iter().map(|past| past.delivered).collect();
+        assert_eq!(delivered, [Some(false), Some(true), Some(false)]);
+        for change in changes {
+            book.apply(change);
+        }
+        assert!(book.after_restart().is_empty(), "once");
+    }
 }

@@ -259,13 +259,8 @@ impl Owner {
     /// Resumes the runs that the end of the last process interrupted.
     async fn take_up(&mut self) {
         let interrupted = self.book.running();
-        let notes = interrupted.iter().map(|job| {
-            let mut job = (**job).clone();
-            job.state.note =
-                Some("The server ended during the run, which went on after the restart.".to_owned());
-            Change::Put(Box::new(job))
-        });
-        if let Err(error) = self.commit(notes.collect()).await {
+        let changes = self.book.after_restart();
+        if let Err(error) = self.commit(changes).await {
             tracing::error!(%error, "it cannot be noted that runs of jobs were interrupted");
         }
         for job in interrupted {

@@ -366,13 +366,14 @@ fn end_of(thread: ThreadId, turn: &Turn) -> RunEnd {
 /// Sends the result to the job's chat. Returns whether the chat has it; `None` if there is nothing to send. The
 /// implementation limits the time.
 async fn deliver(around: &Surroundings, job: &Job, end: &RunEnd) -> Option<bool> {
-    let (Some(chat), Some(channels)) = (&job.deliver, &around.channels) else {
-        return None;
-    };
+    let chat = job.deliver.as_ref()?;
     let text = match (&end.error, &end.result) {
         (Some(error), _) => format!("{} failed: {error}", job.name),
         (None, Some(result)) => result.clone(),
         (None, None) => return None,
+    };
+    let Some(channels) = &around.channels else {
+        return Some(false);
     };
     let origin = Json::object(&format!(r#"{{"origin":"{}"}}"#, job.kind.channel()));
     let sent = channels.deliver(chat.clone().into(), ChatMessage::Text(text), origin);

@@ -13,6 +13,7 @@ pub(crate) fn groups() -> Groups {
         bobbin_channels::GROUPS,
         bobbin_schedules::GROUPS,
         bobbin_plugins::GROUPS,
+        bobbin_hooks::GROUPS,
         bobbin_profiles::GROUPS,
         bobbin_usage::GROUPS,
     ])

@@ -16,6 +16,7 @@ pub mod finecode;
 mod groups;
 pub mod held_sockets;
 pub mod hermes;
+mod hooks;
 pub mod listen;
 mod listeners;
 mod local;

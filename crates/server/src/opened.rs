@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use bobbin_agent::{AgentEngine, AgentSettings, Helpers, Titles};
+use bobbin_agent::{AgentEngine, AgentSettings, CallsOutside, Helpers, Titles};
 use bobbin_agent_api::model_providers::ModelProviders;
+use bobbin_agent_api::outside::OutsideCalls;
 use bobbin_agent_api::policy::Policy;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
@@ -15,7 +16,7 @@ use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, Threads};
 use bobbin_editor_kit::EditorTools;
-use bobbin_hooks::HookRunner;
+use bobbin_hooks::{HookRunner, ManagedHooks};
 use bobbin_mcp::{ServerPlaces, Servers, logins};
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
@@ -37,8 +38,8 @@ use crate::hermes::{self, Hermes};
 use crate::shell::shell;
 use crate::trust::{Folder, TrustFile};
 use crate::{
-    confine, database, doctor, managed, models, plugins, profiles, prompts, small_requests, state, telemetry,
-    undo,
+    confine, database, doctor, hooks, managed, models, plugins, profiles, prompts, small_requests, state,
+    telemetry, undo,
 };
 use bobbin_config::Config;
 use bobbin_native::groups::doctor::Doctor;
@@ -61,10 +62,13 @@ pub struct Opened {
     pub(crate) prompts: Arc<Prompts>,
     /// Its MCP servers.
     pub(crate) servers: Arc<Servers>,
+    /// Its hooks.
+    hooks: Arc<HookRunner>,
     /// Its external channels.
     pub(crate) channels: Arc<Channels>,
     /// Its plugins, with further skills, commands and servers.
     plugins: Arc<Plugins>,
+    managed_hooks: Arc<ManagedHooks>,
     /// The profiles of its subagents.
     profiles: Arc<Profiles>,
     /// The actions of its FineCode projects.
@@ -225,9 +229,8 @@ pub async fn prepare(
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
     let git = (children, own, sandbox.clone());
-    let confines = confines(sandbox.clone());
     let tools = with_sources(
-        ToolSet::with_terminals(&terminals, commands, shell(), sandbox),
+        ToolSet::with_terminals(&terminals, commands, shell(), sandbox.clone()),
         (&servers, &hosted, &jobs),
         editor_tools.clone(),
     );
@@ -241,8 +244,8 @@ pub async fn prepare(
         .with_git(git.0, git.1, git.2)
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone())
-        .with_hooks(Some(hosted.hooks));
-    let settings = core_settings(workspace, config, policy, records.clone(), confines);
+        .with_hooks(Some(hosted.hooks.clone()));
+    let settings = core_settings(workspace, config, policy, records.clone(), confines(sandbox));
     let engine = profiled(engine, hosted.profiles.clone(), own_commands, agent, records);
     let engine = managed::notifying(engine, &workspace.root);
     let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, hosted.profiles.clone());
@@ -251,6 +254,7 @@ pub async fn prepare(
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
     Ok(Opened {
         config_files: Arc::new(config_files),
+        hooks: hosted.hooks,
         hermes: Hermes::new(config, &threads, hosted.hermes),
         threads,
         jobs,
@@ -261,6 +265,7 @@ pub async fn prepare(
         servers,
         channels: hosted.channels,
         plugins: hosted.plugins,
+        managed_hooks: hosted.managed_hooks,
         profiles: hosted.profiles,
         finecode: hosted.finecode,
         trust: hosted.trust,
@@ -295,6 +300,7 @@ struct HostedFeatures {
     finecode: FineCode,
     profiles: Arc<Profiles>,
     hooks: Arc<HookRunner>,
+    managed_hooks: Arc<ManagedHooks>,
     plugins: Arc<Plugins>,
     trust: Arc<Folder>,
 }
@@ -314,12 +320,12 @@ impl FeatureInputs<'_> {
         let channels = self.channels(policy);
         let search = commands.get("PATH").map(ToOwned::to_owned);
         let profiles = profiles::of(home, trust, search, config, broadcasts.clone());
-        let hooks = plugins::hooks(root, config, self.children, commands, self.programs);
-        let plugins = plugins::of(home, trust, prompts, servers, &hooks, broadcasts.clone());
+        let runner = plugins::hooks(root, config, self.children, commands, self.programs);
+        let plugins = plugins::of(home, trust, prompts, servers, &runner, broadcasts.clone());
         let brought = (
             servers.clone(),
             channels.clone(),
-            hooks.clone(),
+            runner.clone(),
             plugins.clone(),
             profiles.clone(),
         );
@@ -327,9 +333,10 @@ impl FeatureInputs<'_> {
             hermes: hermes::Parts::new(config, self.workspace, own.1, own.0, self.programs),
             finecode: FineCode::new(root, config, trust, own, self.programs, broadcasts),
             trust: Arc::new(Folder::new(home, trust.clone(), config, brought)),
+            managed_hooks: hooks::of(home, trust, runner.clone(), plugins.clone(), broadcasts.clone()),
             channels,
             profiles,
-            hooks,
+            hooks: runner,
             plugins,
         }
     }
@@ -445,6 +452,8 @@ fn core_settings(
 
 /// Returns the services that the dialects offer beside the Threads.
 pub fn services(opened: &Opened) -> Services {
+    let hooks = Some(opened.hooks.clone() as _);
+    let calls = CallsOutside::new(opened.threads.clone(), opened.servers.clone(), hooks);
     Services {
         version: env!("CARGO_PKG_VERSION"),
         process: Some(opened.process.clone()),
@@ -468,9 +477,11 @@ pub fn services(opened: &Opened) -> Services {
             )
             .with(opened.channels.clone())
             .with(opened.plugins.clone())
+            .with(opened.managed_hooks.clone())
             .with(opened.profiles.clone())
             .with(opened.doctor.clone())
             .with(Arc::new(opened.tools.listed()))
+            .with::<Arc<dyn OutsideCalls>>(Arc::new(calls))
             .with::<Arc<dyn ModelProviders>>(opened.config_files.clone())
             .with(InstructionFiles {
                 find: bobbin_agent::instruction_files,

@@ -1,7 +1,7 @@
 //! The user's record about one folder: `trust.json` in the folder's part of the state directory, 0600.
 //!
 //! A record is about the directory that was there when it was given: another one in its place has none. At most
-//! [`MAX_FINGERPRINTS`] things; the oldest go.
+//! [`MAX_FINGERPRINTS`] things of each kind; the oldest go.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,9 @@ pub struct TrustRecord {
     pub trusted: bool,
     /// The fingerprints of trusted items that run or loosen something, oldest first.
     fingerprints: Vec<String>,
+    /// Names of things that the user has switched off here, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    switched_off: Vec<String>,
 }
 
 impl TrustRecord {
@@ -50,8 +53,23 @@ impl TrustRecord {
         self.fingerprints.retain(|known| known != fingerprint);
     }
 
+    /// Returns the names of what is switched off.
+    pub fn switched_off(&self) -> &[String] {
+        &self.switched_off
+    }
+
+    /// Switches a thing off, or on again.
+    pub fn switch(&mut self, name: &str, on: bool) {
+        self.switched_off.retain(|known| known != name);
+        if !on {
+            self.switched_off.push(name.to_owned());
+            let excess = self.switched_off.len().saturating_sub(MAX_FINGERPRINTS);
+            self.switched_off.drain(..excess);
+        }
+    }
+
     fn is_empty(&self) -> bool {
-        !self.trusted && self.fingerprints.is_empty()
+        !self.trusted && self.fingerprints.is_empty() && self.switched_off.is_empty()
     }
 }
 
@@ -214,6 +232,22 @@ mod tests {
         };
         let record = file.change(added).unwrap();
         assert!(!record.has("0") && record.has("1"));
+        let switched = |record: &mut TrustRecord| {
+            (0..=MAX_FINGERPRINTS).for_each(|number| record.switch(&number.to_string(), false));
+            record.switch("7", true);
+        };
+        let record = file.change(switched).unwrap();
+        let off = record.switched_off();
+        assert_eq!(
+            (off.len(), off[0].as_str(), off[6].as_str()),
+            (MAX_FINGERPRINTS - 1, "1", "8")
+        );
+        let emptied = |record: &mut TrustRecord| {
+            *record = TrustRecord::default();
+            record.switch("a", false);
+        };
+        file.change(emptied).unwrap();
+        assert_eq!(file.read().switched_off(), ["a"], "reason enough for a record");
         std::fs::write(&file.path, "nonsense").unwrap();
         assert_eq!(file.read(), TrustRecord::default());
     }

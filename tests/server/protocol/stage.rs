@@ -144,6 +144,8 @@ impl Stage {
         );
         let pantry = program(bin.join("pantry-mcp"), &pantry);
         let lab = program(bin.join("lab"), &file("lab.sh"));
+        let clerk = format!("#!/bin/sh\n{}", include_str!("../clerk.sh"));
+        let clerk = program(bin.join("clerk-mcp"), &clerk);
         program(workspace.path().join("shop/.venvs/tools/bin/python"), &python);
         let folder = workspace.state_folder();
         std::fs::create_dir_all(&folder).unwrap();
@@ -163,6 +165,7 @@ impl Stage {
             names.show(&real, shown);
             names.set(name, real.into());
         }
+        names.set("CLERK", clerk.canonicalize().unwrap().to_str().unwrap().into());
         names.set("MODEL", model.base_url().into());
         names.show(&model.base_url(), "https://models.example/v1");
         names.set("KIOSK", kiosk.url().into());

@@ -531,7 +531,9 @@ class ClientCapabilities(TypedDict, total=False):
     mcpApps: Any
     """Shows pages of MCP servers."""
     mcpElicitation: Any
-    """Can be asked by MCP servers. Only its presence counts, as that of the next three."""
+    """`true`: can be asked by MCP servers (`mcpServer/elicitation/request`). Its presence shows a client of today,
+    as that of the next three.
+    """
     nodeRepl: NodeReplCapability
     """Present when the client serves `ext/nodeRepl/*`, together with `browserUse`."""
     optOutNotificationMethods: list[str]
@@ -1412,6 +1414,58 @@ class HermesToolbarButton(TypedDict):
     """The extension."""
 
 
+class _HookFileError(TypedDict):
+    message: str
+    """A sentence for the user."""
+
+
+class HookFileError(_HookFileError, total=False):
+    """A file whose hooks cannot be read."""
+
+    path: str
+    """The file."""
+
+
+class _HookInfo(TypedDict):
+    asyncRewake: bool
+    """Always `false`."""
+    currentHash: str
+    """`sha256:` and a digest of what would run."""
+    displayOrder: int
+    """Its place in this list, from 0."""
+    enabled: bool
+    """Whether it is switched on, and its plugin enabled."""
+    eventName: str
+    """When it is asked, such as `PreToolUse`."""
+    executionMode: HookExecution
+    """Whether the agent waits for it."""
+    handlerType: HookHandler
+    """Its kind."""
+    isManaged: bool
+    """Always `false`."""
+    key: str
+    """Its key for the other methods."""
+    source: HookSource
+    """Its owner."""
+    sourcePath: str
+    """Its file, or the folder of its plugin."""
+    timeoutSec: float
+    """Longest time that it may take, in seconds."""
+    trustStatus: HookTrust
+    """Whether the user trusts it as it is now."""
+
+
+class HookInfo(_HookInfo, total=False):
+    """A hook: a program that is asked at a moment of a Turn."""
+
+    command: str
+    """The command line that runs."""
+    matcher: str
+    """A regular expression of what it is asked about. Everything when left out."""
+    pluginId: str
+    """Its plugin."""
+
+
 class HostPathChannelMessageSource(TypedDict):
     """A file of the workspace."""
 
@@ -1790,6 +1844,96 @@ class McpResource(_McpResource, total=False):
     """What it is."""
     mimeType: str
     """Its kind."""
+
+
+class _McpRuntimeResource(TypedDict):
+    name: str
+    """Its name."""
+    uri: str
+    """Its address, unique on its server."""
+
+
+class McpRuntimeResource(_McpRuntimeResource, total=False):
+    """A resource of an MCP server."""
+
+    description: str
+    """Its description."""
+    mimeType: str
+    """Its media type."""
+
+
+class _McpRuntimeResourceTemplate(TypedDict):
+    name: str
+    """Its name."""
+    uriTemplate: str
+    """The template (RFC 6570)."""
+
+
+class McpRuntimeResourceTemplate(_McpRuntimeResourceTemplate, total=False):
+    """A template of the addresses of resources."""
+
+    description: str
+    """Its description."""
+    mimeType: str
+    """The media type of its resources."""
+
+
+class _McpRuntimeServer(TypedDict):
+    authStatus: McpAuthStatus
+    """How its user is known there."""
+    enabled: bool
+    """Whether it may run."""
+    name: str
+    """Its name."""
+    resourceTemplates: list[McpRuntimeResourceTemplate]
+    """Its templates of resources."""
+    resources: list[McpRuntimeResource]
+    """Its resources."""
+    startupState: McpStartupState
+    """How far it is, as in `mcp/status/list`."""
+    tools: dict[str, McpRuntimeTool]
+    """Its tools, by the server's own names."""
+    transport: McpTransport
+    """How it is reached."""
+
+
+class McpRuntimeServer(_McpRuntimeServer, total=False):
+    """An MCP server with everything that it offers."""
+
+    declaredName: str
+    """The plugin's own name for it."""
+    failureReason: McpFailureReason
+    """Why it does not run, for programs."""
+    lastError: str
+    """The last problem, while it is not ready."""
+    origin: McpServerOrigin
+    """The file or plugin that it comes from."""
+    resourceCount: int
+    """The number of its resources, while it is ready."""
+    resourceTemplateCount: int
+    """The number of its templates, while it is ready."""
+    runtimeName: str
+    """Its name in methods."""
+    serverInfo: Any
+    """Its own description of itself: `name`, `version` and further members."""
+    toolCount: int
+    """The number of its tools, while it is ready."""
+
+
+class _McpRuntimeTool(TypedDict):
+    name: str
+    """The server's own name for it."""
+
+
+class McpRuntimeTool(_McpRuntimeTool, total=False):
+    """A tool of an MCP server."""
+
+    description: str
+    """Its purpose."""
+    inputSchema: Any
+    """JSON Schema of its arguments."""
+    outputSchema: Any
+    """JSON Schema of its structured result."""
 
 
 class _McpServerConfig(TypedDict):
@@ -2362,10 +2506,16 @@ class ServerCapabilities(TypedDict, total=False):
     """`externalChannel/*`."""
     heartbeatManagement: bool
     """`heartbeat/trigger`."""
+    hooksManagement: bool
+    """`hooks/*`."""
     manualCompaction: bool
     """`thread/compact/start`."""
+    mcpElicitation: bool
+    """The server may send `mcpServer/elicitation/request`."""
     mcpManagement: bool
     """`mcp/list`, `mcp/get`, `mcp/upsert`, `mcp/remove`."""
+    mcpRuntime: bool
+    """`mcpServerStatus/list`, `mcpServer/*`, `config/mcpServer/reload`."""
     mcpServerOrigins: bool
     """MCP objects carry `origin` and `readOnly`."""
     mcpStatus: bool
@@ -4489,6 +4639,106 @@ class McpPromptGetParams(_McpPromptGetParams, total=False):
     """The values of its arguments."""
 
 
+class McpServerStatusListParams(TypedDict, total=False):
+    """Params of `mcpServerStatus/list`."""
+
+    cursor: str
+    """`nextCursor` of the page before."""
+    detail: McpStatusDetail
+    """How much of each server is returned. Default `full`."""
+    limit: int
+    """Most servers of the page, 1 to 100. Default 100."""
+    threadId: str
+    """A Thread. Every Thread has the servers of the workspace."""
+
+
+class McpServerStatusListResult(TypedDict):
+    """Result of `mcpServerStatus/list`."""
+
+    data: list[McpRuntimeServer]
+    """The servers, by name."""
+    nextCursor: Union[str, None]
+    """The cursor of the next page; `null` on the last."""
+
+
+class _McpServerToolCallParams(TypedDict):
+    server: str
+    """The server."""
+    threadId: str
+    """The Thread whose rules and policy count."""
+    tool: str
+    """The server's own name of the tool."""
+
+
+class McpServerToolCallParams(_McpServerToolCallParams, total=False):
+    """Params of `mcpServer/tool/call`."""
+
+    _meta: Any
+    """An object that goes with the call."""
+    arguments: Any
+    """The arguments, an object."""
+
+
+class _McpServerToolCallResult(TypedDict):
+    content: list[Any]
+    """The content, as MCP has it."""
+
+
+class McpServerToolCallResult(_McpServerToolCallResult, total=False):
+    """Result of `mcpServer/tool/call`: the MCP server's own answer, with all its members."""
+
+    _meta: Any
+    """What the server says beside it."""
+    isError: bool
+    """Whether the call failed or was refused."""
+    structuredContent: Any
+    """The structured result."""
+
+
+class _McpServerResourceReadParams(TypedDict):
+    server: str
+    """The server."""
+    uri: str
+    """The resource."""
+
+
+class McpServerResourceReadParams(_McpServerResourceReadParams, total=False):
+    """Params of `mcpServer/resource/read`."""
+
+    threadId: str
+    """A Thread. Every Thread has the servers of the workspace."""
+
+
+class McpServerResourceReadResult(TypedDict):
+    """Result of `mcpServer/resource/read`: the MCP server's own answer, with all its members."""
+
+    contents: list[Any]
+    """The contents, as MCP has them."""
+
+
+class _McpServerOauthLoginParams(TypedDict):
+    name: str
+    """The server."""
+
+
+class McpServerOauthLoginParams(_McpServerOauthLoginParams, total=False):
+    """Params of `mcpServer/oauth/login`."""
+
+    scopes: list[str]
+    """Scopes to ask for beside those that the server names."""
+    threadId: str
+    """A Thread. Every Thread has the servers of the workspace."""
+    timeoutSecs: int
+    """How long the user may take, in seconds, 10 minutes at most."""
+
+
+class McpServerOauthLoginResult(TypedDict):
+    """Result of `mcpServer/oauth/login`."""
+
+    authorizationUrl: str
+    """The page that the user opens, in a browser on the machine of this server."""
+
+
 class SkillsListParams(TypedDict, total=False):
     """Params of `skills/list`."""
 
@@ -6071,6 +6321,42 @@ class PluginSetEnabledParams(TypedDict):
     """Which."""
 
 
+class HooksListParams(TypedDict):
+    """Params of `hooks/list`."""
+
+
+class HooksListResult(TypedDict):
+    """Result of `hooks/list`, `hooks/setState` and `hooks/trustPlugin`."""
+
+    errors: list[HookFileError]
+    """Files that cannot be read."""
+    hooks: list[HookInfo]
+    """All hooks: the user's, the workspace's, those of plugins."""
+    warnings: list[str]
+    """Mistakes in entries. Other entries of the file are not affected."""
+
+
+class _HooksSetStateParams(TypedDict):
+    key: str
+    """The hook's key."""
+
+
+class HooksSetStateParams(_HooksSetStateParams, total=False):
+    """Params of `hooks/setState`."""
+
+    enabled: bool
+    """Whether it runs in this workspace. Absent: as before."""
+    trustedHash: str
+    """The `currentHash` of the hook that the user has seen and trusts. Absent: as before."""
+
+
+class HooksTrustPluginParams(TypedDict):
+    """Params of `hooks/trustPlugin`."""
+
+    pluginId: str
+    """The plugin."""
+
+
 class SubagentProfilesListResult(TypedDict):
     """Result of `subagent/profiles/list`."""
 
@@ -6578,6 +6864,46 @@ class NodeReplCancelResult(TypedDict):
 
     ok: bool
     """Whether there was something to cancel."""
+
+
+class _McpElicitationRequestParams(TypedDict):
+    mode: McpElicitationMode
+    """How it asks."""
+    serverName: str
+    """The server that asks."""
+
+
+class McpElicitationRequestParams(_McpElicitationRequestParams, total=False):
+    """Params of `mcpServer/elicitation/request`."""
+
+    _meta: Any
+    """Further members that the server sends with it."""
+    elicitationId: str
+    """`url`: the server's name for the question."""
+    message: str
+    """Its text for the user."""
+    requestedSchema: Any
+    """`form`: JSON Schema of the content."""
+    threadId: str
+    """The Thread of the call during which it asks."""
+    turnId: str
+    """The Turn of that call; absent outside of a Turn."""
+    url: str
+    """`url`: the page, of the scheme `http` or `https`."""
+
+
+class _McpElicitationRequestResult(TypedDict):
+    action: McpElicitationAction
+    """The decision."""
+
+
+class McpElicitationRequestResult(_McpElicitationRequestResult, total=False):
+    """Result of `mcpServer/elicitation/request`."""
+
+    _meta: Any
+    """Further members for the server."""
+    content: Any
+    """The content of an accepted form, an object that fits `requestedSchema`. Not for anything else."""
 
 
 class _HermesWindow(TypedDict):
@@ -7623,6 +7949,58 @@ class WorkspaceConfigChangedEvent(TypedDict):
     params: WorkspaceConfigChangedNotification
 
 
+class _McpServerStartupStatusUpdatedNotification(TypedDict):
+    error: Union[str, None]
+    """The problem, as a sentence for the user."""
+    failureReason: Union[McpFailureReason, None]
+    """Always `null`; `mcpServerStatus/list` has it."""
+    name: str
+    """The server."""
+    status: McpStartupStatus
+    """How its start goes."""
+    threadId: Union[str, None]
+    """Always `null`: every Thread has the servers of the workspace."""
+    transport: McpTransport
+    """How it is reached."""
+
+
+class McpServerStartupStatusUpdatedNotification(_McpServerStartupStatusUpdatedNotification, total=False):
+    """Params of `mcpServer/startupStatus/updated`."""
+
+    authStatus: McpAuthStatus
+    """How its user is known there, as far as the change says it."""
+
+
+class McpServerStartupStatusUpdatedEvent(TypedDict):
+    """The start of an MCP server goes on. Directly after `mcp/status/updated`."""
+
+    method: Literal['mcpServer/startupStatus/updated']
+    params: McpServerStartupStatusUpdatedNotification
+
+
+class _McpServerOauthLoginCompletedNotification(TypedDict):
+    name: str
+    """The server."""
+    success: bool
+    """Whether the user is logged in. The server is started then."""
+    threadId: Union[str, None]
+    """Always `null`: a login counts for every Thread."""
+
+
+class McpServerOauthLoginCompletedNotification(_McpServerOauthLoginCompletedNotification, total=False):
+    """Params of `mcpServer/oauthLogin/completed`."""
+
+    error: str
+    """The problem, as a sentence for the user."""
+
+
+class McpServerOauthLoginCompletedEvent(TypedDict):
+    """A login at an MCP server has ended. Directly after `mcp/login/completed`."""
+
+    method: Literal['mcpServer/oauthLogin/completed']
+    params: McpServerOauthLoginCompletedNotification
+
+
 class ConfigChangedEvent(TypedDict):
     """The same as `workspace/configChanged`, directly after it, with paths of settings as `regions`."""
 
@@ -7960,6 +8338,14 @@ HermesShape = Literal['segments', 'keyed']
 """Layout of a message."""
 HistoryMode = Literal['server', 'client']
 """Which side stores the model's history."""
+HookExecution = Literal['sync']
+"""Whether the agent waits for a hook."""
+HookHandler = Literal['command']
+"""The kind of a hook."""
+HookSource = Literal['user', 'workspace', 'plugin']
+"""The owner of a hook."""
+HookTrust = Literal['trusted', 'untrusted', 'modified']
+"""Whether the user trusts a hook as it is now."""
 InputMode = Literal['arg', 'arg-template', 'stdin', 'env']
 """How a command gets its task."""
 InputPart = Union[TextPart, CommandRefPart, SkillRefPart, FileRefPart, ImagePart, LocalImagePart]
@@ -7974,12 +8360,24 @@ JobSource = Literal['cron', 'heartbeat']
 """The service that ran a job."""
 ListScope = Literal['identity', 'workspace']
 """The Threads that a list is about."""
+McpAuthStatus = Literal['unsupported', 'notLoggedIn', 'bearerToken', 'oAuth']
+"""How a user is known at an MCP server."""
+McpElicitationAction = Literal['accept', 'decline', 'cancel']
+"""A user's decision about a question of an MCP server."""
+McpElicitationMode = Literal['form', 'url']
+"""How an MCP server asks."""
+McpFailureReason = Literal['reauthenticationRequired']
+"""Why an MCP server does not run, for programs."""
 McpOriginKind = Literal['workspace', 'plugin', 'user']
 """Whose configuration an MCP server comes from."""
 McpScope = Literal['user', 'workspace']
 """The configuration file of an MCP server."""
 McpStartupState = Literal['idle', 'starting', 'ready', 'error', 'disabled']
 """State of a tool server."""
+McpStartupStatus = Literal['starting', 'ready', 'failed', 'cancelled']
+"""How the start of an MCP server goes."""
+McpStatusDetail = Literal['full', 'toolsAndAuthOnly']
+"""How much of each server `mcpServerStatus/list` returns."""
 McpTransport = Literal['stdio', 'streamableHttp']
 """How an MCP server is reached."""
 MissedRun = Literal['run', 'skip']
@@ -8079,14 +8477,14 @@ WorkingDirectoryMode = Literal['workspace', 'specified']
 ThreadSearchAnswer = Union[ThreadSearchResult, ThreadSearchThreadsResult]
 
 Notification = Union[
-    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, ConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent, AutomationUpdatedEvent, AutomationRunUpdatedEvent, PluginSnapshotUpdatedEvent,
+    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, McpServerStartupStatusUpdatedEvent, McpServerOauthLoginCompletedEvent, ConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent, AutomationUpdatedEvent, AutomationRunUpdatedEvent, PluginSnapshotUpdatedEvent,
 ]
 """A notification of the server."""
 
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -8519,6 +8917,36 @@ class Requests:
         self, method: Literal['mcp/prompt/get'], params: McpPromptGetParams, *, timeout: float | None = ...
     ) -> McpTextResult:
         """Returns a prompt of an MCP server, filled in."""
+
+    @overload
+    async def request(
+        self, method: Literal['mcpServerStatus/list'], params: McpServerStatusListParams | None = None, *, timeout: float | None = ...
+    ) -> McpServerStatusListResult:
+        """Lists MCP servers with their tools and resources, page by page."""
+
+    @overload
+    async def request(
+        self, method: Literal['mcpServer/tool/call'], params: McpServerToolCallParams, *, timeout: float | None = ...
+    ) -> McpServerToolCallResult:
+        """Calls a tool of an MCP server, outside of any Turn."""
+
+    @overload
+    async def request(
+        self, method: Literal['mcpServer/resource/read'], params: McpServerResourceReadParams, *, timeout: float | None = ...
+    ) -> McpServerResourceReadResult:
+        """Reads a resource of an MCP server."""
+
+    @overload
+    async def request(
+        self, method: Literal['config/mcpServer/reload'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> dict[str, Any]:
+        """Reads the configuration files again, and starts, restarts or ends the MCP servers that have changed."""
+
+    @overload
+    async def request(
+        self, method: Literal['mcpServer/oauth/login'], params: McpServerOauthLoginParams, *, timeout: float | None = ...
+    ) -> McpServerOauthLoginResult:
+        """Starts a login at an MCP server over HTTP. Its end is `mcpServer/oauthLogin/completed`."""
 
     @overload
     async def request(
@@ -9121,6 +9549,24 @@ class Requests:
         self, method: Literal['plugin/setEnabled'], params: PluginSetEnabledParams, *, timeout: float | None = ...
     ) -> PluginWriteResult:
         """Enables or disables an installed plugin in this workspace."""
+
+    @overload
+    async def request(
+        self, method: Literal['hooks/list'], params: HooksListParams | None = None, *, timeout: float | None = ...
+    ) -> HooksListResult:
+        """Lists the hooks of the user, the workspace and its plugins, and what is wrong with them."""
+
+    @overload
+    async def request(
+        self, method: Literal['hooks/setState'], params: HooksSetStateParams, *, timeout: float | None = ...
+    ) -> HooksListResult:
+        """Switches a hook in this workspace, or trusts it as it is now."""
+
+    @overload
+    async def request(
+        self, method: Literal['hooks/trustPlugin'], params: HooksTrustPluginParams, *, timeout: float | None = ...
+    ) -> HooksListResult:
+        """Trusts the present content of a plugin, and with it its hooks."""
 
     @overload
     async def request(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bobbin_model::{
-    Approval, ApprovalId, ApprovalPolicy, DecidedBy, Decision, Event, ItemBody, ItemId, Lines, Scope, TurnId,
+    Approval, ApprovalId, ApprovalPolicy, DecidedBy, Decision, Event, ItemBody, ItemId, Lines, TurnId,
     UnixMillis, visible,
 };
 use tokio::time::Instant;
@@ -38,7 +38,10 @@ impl Owner {
         // An answer from before a crash applies only to the same scope, since a link may point elsewhere by now.
         let known = match live.decided.get(&ask.call_id) {
             Some((scope, decision)) if *scope == ask.scope => Some(*decision),
-            _ => self.standing_answer(&ask.scope, policy).await,
+            _ => {
+                let threads = self.threads.clone();
+                threads.standing_answer(&self.state, &ask.scope, policy).await
+            }
         };
         if known == Some(Decision::Cancel) {
             return self.cancel_turn(BY_REQUEST, Effect::default()).await;
@@ -51,24 +54,6 @@ impl Owner {
             return self.cancel_turn(BY_CALLER, Effect::default()).await;
         }
         self.open_approval(ask, asker).await
-    }
-
-    /// Returns a decision that needs no question: the policy's, or an earlier answer of a user.
-    async fn standing_answer(&mut self, scope: &Scope, policy: ApprovalPolicy) -> Option<Decision> {
-        let accepted = match policy {
-            ApprovalPolicy::AutoApprove => true,
-            ApprovalPolicy::Sandboxed => scope.sandboxed,
-            ApprovalPolicy::Default
-            | ApprovalPolicy::AskWrites
-            | ApprovalPolicy::Interrupt
-            | ApprovalPolicy::Ask
-            | ApprovalPolicy::Refuse => false,
-        };
-        let threads = self.threads.clone();
-        if accepted || threads.is_answered(Some(&self.state), scope).await {
-            return Some(Decision::Accept);
-        }
-        (policy == ApprovalPolicy::Refuse).then_some(Decision::Decline)
     }
 
     async fn open_approval(&mut self, ask: Ask, asker: Asker) -> Result<(), CoreError> {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use bobbin_agent_api::tool_server::{
-    ConfiguredServer, Secrets, ServerAccess, ToolServerConfig, ToolServerError, ToolServers,
+    ConfiguredServer, LoginWishes, Secrets, ServerAccess, ToolServerConfig, ToolServerError, ToolServers,
 };
 use bobbin_editor_kit::NoticeKind;
 use bobbin_model::ServerState;
@@ -101,7 +101,7 @@ pub(super) fn connect(client: &Client, notification: &NotificationContext) -> Re
     };
     let of = client.clone();
     client.tasks.spawn(async move {
-        match servers.log_in(&name).await {
+        match servers.log_in(&name, LoginWishes::default()).await {
             Ok(page) => {
                 let message =
                     format!("Open this page on the machine of the server and log in at {name}: {page}");

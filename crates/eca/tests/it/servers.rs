@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use bobbin_agent_api::tool_server::{
-    ConfiguredServer, PromptArgument, ServerAccess, ServerPrompt, ServerReply, ServerResource,
+    ConfiguredServer, LoginWishes, PromptArgument, ServerAccess, ServerPrompt, ServerReply, ServerResource,
     ToolServerConfig, ToolServerError, ToolServerNews, ToolServers,
 };
 use bobbin_agent_api::workspace_config::ConfigOwner;
@@ -186,6 +186,7 @@ impl ToolServers for Kettle {
             name: "boil".to_owned(),
             description: "Boils water.".to_owned(),
             input_schema: Json::of(&json!({ "type": "object" })).unwrap(),
+            output_schema: None,
             offered_as: "mcp__kettle__boil".to_owned(),
             hints: bobbin_model::ToolHints::default(),
         };
@@ -267,7 +268,7 @@ impl ToolServers for Kettle {
         ready(Err(ToolServerError::NotFound(config.name))).boxed()
     }
 
-    fn log_in<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, ToolServerError>> {
+    fn log_in<'a>(&'a self, name: &'a str, _: LoginWishes) -> BoxFuture<'a, Result<String, ToolServerError>> {
         let page = Self::known(name).map(|()| "https://kettle.example/authorize".to_owned());
         self.becomes(&[ServerState::Starting, ServerState::Ready]);
         ready(page).boxed()

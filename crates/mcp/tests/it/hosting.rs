@@ -129,6 +129,18 @@ async fn a_cancelled_call_is_given_up_at_both_ends() {
         output.text
     );
     bench.until_noted("cancelled").await;
+    // So is a client's, when its client is gone.
+    let (arguments, going) = (json!({}), CancellationToken::new());
+    let times = async |line: &str| {
+        while bench.noted().iter().filter(|noted| *noted == line).count() < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        answer = bench.whole("wait", &arguments, &going) => panic!("{answer:?}"),
+        () = times("wait") => {}
+    }
+    times("cancelled").await;
     // The connection is as good as before.
     assert!(bench.call("steep", json!({ "minutes": 1 })).await.success);
     bench.host.end().await;

@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, states};
 
@@ -170,6 +171,52 @@ async fn one_without_a_handshake_gets_the_headers_and_answers_of_its_revision() 
         methods,
         ["server/discover", "tools/list", "tools/call", "tools/call"]
     );
+}
+
+#[tokio::test]
+async fn a_client_gets_a_whole_result_of_a_stream_and_what_is_known_of_a_json_answer() {
+    let mut bench = Bench::new();
+    let (url, _requests, serving) = answering(|line, asked| {
+        let result = match asked["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
+                "serverInfo": { "name": "kiosk", "version": "1" } }),
+            "tools/list" => json!({ "tools": [
+                { "name": "flow", "inputSchema": { "type": "object" } },
+                { "name": "drop", "inputSchema": { "type": "object" } },
+            ] }),
+            "tools/call" => json!({ "content": [{ "type": "text", "text": "tea", "mint": 1 }], "steam": [],
+                "_meta": { "from": asked["params"]["_meta"]["from"] } }),
+            "server/discover" => return Some(http("404 Not Found", "")),
+            _ if line.starts_with("POST") => return Some(http("202 Accepted", "")),
+            _ => return Some(http("405 Method Not Allowed", "")),
+        };
+        let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+        if asked["params"]["name"] != "flow" {
+            return Some(http("200 OK", &answer.to_string()));
+        }
+        let event = format!("data: {answer}\n\n");
+        Some(format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{event}",
+            event.len()
+        ))
+    })
+    .await;
+    bench.host.set(at(&bench, &url, &[])).unwrap();
+    assert_eq!(states(&bench.until(Ready).await), [Starting, Ready]);
+    let known = json!({ "content": [{ "type": "text", "text": "tea" }], "_meta": { "from": "desk" } });
+    let mut all = known.clone();
+    all["content"][0]["mint"] = json!(1);
+    all["steam"] = json!([]);
+    for (tool, expected) in [("flow", all), ("drop", known)] {
+        let answer = bench
+            .whole(tool, &json!({}), &CancellationToken::new())
+            .await
+            .unwrap();
+        assert_eq!(answer.json.decode::<Value>().unwrap(), expected, "{tool}");
+        assert_eq!((answer.text.as_str(), answer.success), ("tea", true));
+    }
+    bench.host.end().await;
+    serving.abort();
 }
 
 #[tokio::test]

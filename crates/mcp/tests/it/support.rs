@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::tool::{
-    CallContext, OutputSink, OutsideWorkspace, Permission, Tool, ToolEnvironment, ToolOutput, ToolSource as _,
+    CallContext, OutputSink, OutsideWorkspace, Permission, Tool, ToolEnvironment, ToolOutput,
+    ToolSource as _, WholeAnswer,
 };
 use bobbin_children::{Children, Environment, ProcessSpec};
 use bobbin_mcp::{Host, Launch, ServerSpec};
@@ -134,6 +135,25 @@ impl Bench {
             .prepare(&Json::of(arguments).unwrap(), &environment())
             .unwrap();
         prepared.run(CallContext::alone(cancel.clone(), Arc::new(Nowhere)))
+    }
+
+    /// Calls a tool for a client, which gets the server's whole answer.
+    pub(crate) async fn whole(
+        &self,
+        name: &str,
+        arguments: &Value,
+        cancel: &CancellationToken,
+    ) -> Result<WholeAnswer, String> {
+        let tool = self.tool(name).expect("the tool is offered");
+        let prepared = tool
+            .prepare(&Json::of(arguments).unwrap(), &environment())
+            .unwrap();
+        let context = CallContext::alone(cancel.clone(), Arc::new(Nowhere));
+        let meta = Json::object(r#"{"from":"desk"}"#);
+        prepared
+            .run_whole(meta, context)
+            .await
+            .expect("it is of a server")
     }
 
     pub(crate) fn permission(&self, name: &str) -> Permission {

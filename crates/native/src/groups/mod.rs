@@ -11,6 +11,7 @@ pub mod handshake;
 pub mod history;
 pub mod item;
 pub mod mcp;
+pub mod mcp_runtime;
 pub mod models;
 pub mod policy;
 pub mod provider;
@@ -41,6 +42,7 @@ pub static GROUPS: &[&Group] = &[
     &terminal::GROUP,
     &forward::GROUP,
     &mcp::GROUP,
+    &mcp_runtime::GROUP,
     &skills::GROUP,
     &command::GROUP,
     &suggest::GROUP,

@@ -314,7 +314,7 @@ fn info(plugins: &Plugins, plugin: &Plugin) -> PluginInfo {
 
 fn hook(plugin: &str, index: usize, hook: &Hook) -> Option<PluginHook> {
     Some(PluginHook {
-        key: format!("plugin:{plugin}:{index}"),
+        key: bobbin_hooks::plugin_key(plugin, index),
         event_name: hook.event.name().to_owned(),
         event: hook.event.name().to_owned(),
         matcher: hook.matcher.clone(),

@@ -444,6 +444,10 @@ fn ended(job: &Job, past: &PastRun) -> AutomationRun {
         },
         delivery_status: match (&job.deliver, past.delivered) {
             (None, _) => AutomationDeliveryStatus::Skipped,
+            // There is nothing to deliver.
+            (Some(_), None) if past.summary.is_none() && past.error.is_none() => {
+                AutomationDeliveryStatus::Skipped
+            }
             (Some(_), None) => AutomationDeliveryStatus::Pending,
             (Some(_), Some(true)) => AutomationDeliveryStatus::Sent,
             (Some(_), Some(false)) => AutomationDeliveryStatus::Failed,

@@ -102,10 +102,18 @@ impl Folder {
         }
     }
 
-    /// Broadcasts changes to the clients of `threads` from now on.
+    /// Broadcasts changes to the clients of `threads` from now on, and has the files read again for them.
     pub fn begin(&self, threads: &Arc<Threads>) {
         // Called once.
         drop(self.threads.set(Arc::downgrade(threads)));
+        let (place, plugins) = (self.place.clone(), Arc::downgrade(&self.plugins));
+        self.servers.let_reload(Arc::new(move || {
+            let (config, _) = place.look(&place.file.read())?;
+            if let Some(plugins) = plugins.upgrade() {
+                plugins.refresh();
+            }
+            Ok(config.tool_servers)
+        }));
     }
 
     /// Checks whether items wait for trust, on which the default approval policy of users depends.

@@ -60,12 +60,13 @@ fn is_beside_threads(name: &str) -> bool {
         "heartbeat/",
         "automation/",
         "plugin/",
+        "hooks/",
     ];
     features.iter().any(|feature| name.starts_with(feature))
 }
 
 /// Requests that change something, take no `clientRequestId`, and do no harm when they are sent twice.
-const HARMLESS: [&str; 18] = [
+const HARMLESS: [&str; 21] = [
     "skills/restoreOriginal",
     "skills/setEnabled",
     "skills/uninstall",
@@ -82,6 +83,10 @@ const HARMLESS: [&str; 18] = [
     "doctor/run",
     "workspace/commitMessage/suggest",
     "welcome/suggestions",
+    // A server's login and its reload are the same when sent twice. A call is the server's own business: no Thread has it.
+    "mcpServer/oauth/login",
+    "config/mcpServer/reload",
+    "mcpServer/tool/call",
     // They end with the connection that asked.
     "forward/start",
     "forward/stop",
@@ -138,6 +143,8 @@ fn exactly_the_events_of_a_thread_carry_a_number() {
         "subagent/graph/changed",
         "mcp/status/updated",
         "mcp/login/completed",
+        "mcpServer/startupStatus/updated",
+        "mcpServer/oauthLogin/completed",
         "workspace/configChanged",
         "config/changed",
         "workspace/trustChanged",

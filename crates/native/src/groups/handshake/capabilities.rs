@@ -29,7 +29,8 @@ pub struct ClientCapabilities {
     pub request_user_input_support: Option<bool>,
     /// The version of program bindings that the client knows. Only its presence counts: it shows a client of today.
     pub app_binding_version: Option<Json>,
-    /// Can be asked by MCP servers. Only its presence counts, as that of the next three.
+    /// `true`: can be asked by MCP servers (`mcpServer/elicitation/request`). Its presence shows a client of today, as that
+    /// of the next three.
     pub mcp_elicitation: Option<Json>,
     /// Shows pages of MCP servers.
     pub mcp_apps: Option<Json>,
@@ -243,6 +244,12 @@ pub struct ServerCapabilities {
     /// MCP objects carry `origin` and `readOnly`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mcp_server_origins: bool,
+    /// `mcpServerStatus/list`, `mcpServer/*`, `config/mcpServer/reload`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mcp_runtime: bool,
+    /// The server may send `mcpServer/elicitation/request`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mcp_elicitation: bool,
     /// `externalChannel/*`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub external_channel_management: bool,
@@ -258,6 +265,9 @@ pub struct ServerCapabilities {
     /// `tool/list`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tool_catalog: bool,
+    /// `hooks/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hooks_management: bool,
     /// `usage/*` and `profile/insights`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub usage_telemetry: bool,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_agent_api::tool_server::{ConfiguredServer, ToolServerError, ToolServers};
+use bobbin_agent_api::tool_server::{ConfiguredServer, LoginWishes, ToolServerError, ToolServers};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
@@ -125,7 +125,7 @@ pub(super) fn log_in(
 ) {
     let servers = servers.clone();
     client.spawn(async move {
-        match servers.log_in(&name).await {
+        match servers.log_in(&name, LoginWishes::default()).await {
             Ok(url) => responder.ok(McpLoginResult { url }),
             Err(error) => refuse(responder, wire_error(&error)),
         }
@@ -145,7 +145,7 @@ pub(super) async fn log_out(
 }
 
 /// Returns the wire's error for an error of tool servers.
-pub(super) fn wire_error(error: &ToolServerError) -> RpcError {
+pub(crate) fn wire_error(error: &ToolServerError) -> RpcError {
     match error {
         ToolServerError::NotFound(name) => RpcError::mcp_server_not_found(name),
         ToolServerError::Invalid(detail) => RpcError::mcp_invalid(detail.clone()),
