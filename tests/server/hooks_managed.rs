@@ -145,7 +145,7 @@ async fn hooks_are_listed_trusted_and_switched() {
     client.call("hooks/setState", on).await;
     assert_eq!(asked(&mut client, &workspace).await, ["user"]);
 
-    // What is listed is what runs, also after a change by hand; mistakes are told.
+    // What is listed is what runs, also after a change by hand; mistakes are reported.
     home.configure(&json!({ "Hooks": { "Stopp": [] } }));
     let listed = list(&mut client).await;
     assert_eq!(states(&listed), [(folder, "modified", true)]);

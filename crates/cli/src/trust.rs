@@ -52,7 +52,7 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
     let file = TrustFile::of(&state, &workspace.root);
     let shown = workspace.root.display();
     if trust.revoke {
-        file.change(|record| *record = TrustRecord::default())?;
+        file.change(TrustRecord::revoke)?;
         console::say(&format!("Nothing of {shown} counts any more."));
         say_effect(&workspace);
         return Ok(ExitCode::SUCCESS);

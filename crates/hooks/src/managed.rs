@@ -95,7 +95,7 @@ pub struct ManagedHooks {
 struct FoundHook {
     info: HookInfo,
     hook: Hook,
-    /// The fingerprint that the record has once the workspace's hook is trusted.
+    /// The fingerprint of the record that makes it trusted: of the hook, or of its whole plugin. `None` if it needs none.
     fingerprint: Option<String>,
 }
 
@@ -114,11 +114,7 @@ impl Found {
             let Some(fingerprint) = hook.fingerprint(&plugin.root) else {
                 continue;
             };
-            let trust = if plugin.trusted {
-                HookTrust::Trusted
-            } else {
-                waiting(record)
-            };
+            let trust = trust(plugin.trusted, &hook, record);
             let info = info(
                 &hook,
                 plugin_key(&plugin.id, index),
@@ -137,7 +133,7 @@ impl Found {
             self.hooks.push(FoundHook {
                 info,
                 hook,
-                fingerprint: None,
+                fingerprint: plugin.digest.clone(),
             });
         }
     }
@@ -193,11 +189,6 @@ impl ManagedHooks {
         let found = known.ok_or_else(|| HookError::Unknown(key.to_owned()))?;
         if hash.is_some_and(|hash| hash != found.info.current_hash) {
             return Err(HookError::Changed(key.to_owned()));
-        }
-        if hash.is_some()
-            && let HookOrigin::Plugin(id, _) = &found.hook.origin
-        {
-            self.sources.trust_plugin(id).map_err(HookError::Plugin)?;
         }
         let trusted = found.fingerprint.as_deref().filter(|_| hash.is_some());
         let switch = found.hook.switch();
@@ -287,13 +278,7 @@ impl ManagedHooks {
                 HookOrigin::Workspace(None)
             };
             let hook = Hook { origin, ..hook };
-            let trust = if is_users || record.has(&fingerprint) {
-                HookTrust::Trusted
-            } else if record.has(&hook.switch()) {
-                HookTrust::Modified
-            } else {
-                waiting(record)
-            };
+            let trust = trust(is_users || record.has(&fingerprint), &hook, record);
             let info = HookInfo {
                 source_path: path.display().to_string(),
                 current_hash: format!("sha256:{fingerprint}"),
@@ -314,9 +299,12 @@ pub fn plugin_key(plugin: &str, index: usize) -> String {
     format!("plugin:{plugin}:{index}")
 }
 
-/// Returns the state of a hook that is not trusted. In a folder that is trusted as a whole, it has come or changed since.
-fn waiting(record: &TrustRecord) -> HookTrust {
-    if record.trusted {
+/// Returns the state of a hook. One that is not trusted has changed if another content with its command line was, or has come
+/// or changed since the folder was trusted as a whole.
+fn trust(is_trusted: bool, hook: &Hook, record: &TrustRecord) -> HookTrust {
+    if is_trusted {
+        HookTrust::Trusted
+    } else if record.trusted || record.has(&hook.switch()) {
         HookTrust::Modified
     } else {
         HookTrust::Untrusted

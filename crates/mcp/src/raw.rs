@@ -15,6 +15,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;
 
+/// Most results that wait for the ids of their requests. One more is left out: its caller gets what `rmcp` has read.
+const MAX_EARLY: usize = 4;
+
 /// The results of the requests that are open.
 #[derive(Debug, Default)]
 pub(crate) struct RawResults(Mutex<Wanted>);
@@ -95,7 +98,7 @@ impl RawResults {
         let mut wanted = self.0.lock();
         if let Some(slot) = wanted.results.get_mut(&id) {
             *slot = Some(Json::from_raw(result));
-        } else if wanted.sending > 0 {
+        } else if wanted.sending > 0 && wanted.early.len() < MAX_EARLY {
             wanted.early.push((id, Json::from_raw(result)));
         }
     }
@@ -167,5 +170,13 @@ mod tests {
         assert_eq!(text(known.take()).as_deref(), Some("[]"));
         drop(known);
         assert!(!results.are_wanted() && results.0.lock().results.is_empty());
+        let sending = results.sending();
+        (10..99).for_each(|id| results.note(answer(id, "{}").as_bytes()));
+        assert_eq!(
+            results.0.lock().early.len(),
+            MAX_EARLY,
+            "a server that answers what nobody asked"
+        );
+        drop(sending);
     }
 }

@@ -53,6 +53,12 @@ impl TrustRecord {
         self.fingerprints.retain(|known| known != fingerprint);
     }
 
+    /// Takes all trust back. What is switched off stays so.
+    pub fn revoke(&mut self) {
+        self.trusted = false;
+        self.fingerprints.clear();
+    }
+
     /// Returns the names of what is switched off.
     pub fn switched_off(&self) -> &[String] {
         &self.switched_off
@@ -68,8 +74,13 @@ impl TrustRecord {
         }
     }
 
+    /// Whether the user trusts something of the folder.
+    fn trusts_something(&self) -> bool {
+        self.trusted || !self.fingerprints.is_empty()
+    }
+
     fn is_empty(&self) -> bool {
-        !self.trusted && self.fingerprints.is_empty() && self.switched_off.is_empty()
+        !self.trusts_something() && self.switched_off.is_empty()
     }
 }
 
@@ -154,7 +165,7 @@ impl TrustFile {
     }
 }
 
-/// Returns every folder that the user has said something about.
+/// Returns every folder of which the user trusts something.
 ///
 /// # Errors
 /// The state directory cannot be listed.
@@ -163,7 +174,7 @@ pub fn records(state: &StateDirectory) -> Result<Vec<(PathBuf, TrustRecord)>, Wo
         .workspaces()?
         .into_iter()
         .map(|(root, _)| (TrustFile::of(state, &root).read(), root))
-        .filter(|(record, _)| !record.is_empty())
+        .filter(|(record, _)| record.trusts_something())
         .map(|(record, root)| (root, record))
         .collect();
     records.sort_by(|one, other| one.0.cmp(&other.0));
@@ -245,9 +256,14 @@ mod tests {
         let emptied = |record: &mut TrustRecord| {
             *record = TrustRecord::default();
             record.switch("a", false);
+            record.trusted = true;
+            record.add("b");
+            record.revoke();
         };
-        file.change(emptied).unwrap();
+        let record = file.change(emptied).unwrap();
+        assert!(!record.trusted && !record.has("b"));
         assert_eq!(file.read().switched_off(), ["a"], "reason enough for a record");
+        assert_eq!(records(&state).unwrap(), [], "nothing of it is trusted");
         std::fs::write(&file.path, "nonsense").unwrap();
         assert_eq!(file.read(), TrustRecord::default());
     }

@@ -72,7 +72,7 @@ impl Scan {
                     record.add(one);
                 }
             }
-            TrustChange::Revoke => *record = TrustRecord::default(),
+            TrustChange::Revoke => record.revoke(),
         }
     }
 
