@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import re
 import sys
 import textwrap
@@ -74,16 +75,26 @@ class Generator:
         return str(place + 1)
 
     def declare(self, name: str, schema: Schema) -> None:
-        """Declares a TypedDict. Python 3.10 has no `NotRequired`: optional members are in a class of their own."""
+        """Declares a TypedDict. Python 3.10 has no `NotRequired`: optional members are in a class of their own.
+
+        Only the form of a call can name a member by a word of Python, such as `from`.
+        """
         required = set(schema.get("required", []))
-        members: Schema = schema.get("properties", {})
+        members: Schema = dict(schema.get("properties", {}))
+        words = {key: members.pop(key) for key in list(members) if keyword.iskeyword(key)}
         needed = [self.member(name, key, value) for key, value in members.items() if key in required]
         optional = [self.member(name, key, value) for key, value in members.items() if key not in required]
         doc = docstring(schema.get("description", ""))
+        text, base = "", "TypedDict"
+        if words:
+            if words.keys() & required:
+                raise ValueError(f"{name}: a required member is named by a word of Python")
+            types = {key: self.type_of(value, name + key[:1].upper() + key[1:]) for key, value in words.items()}
+            text, base = f"_{name}Words = TypedDict('_{name}Words', {types!r}, total=False)\n\n\n", f"_{name}Words"
         if needed and optional:
-            text = f"class _{name}(TypedDict):\n{''.join(needed)}\n\nclass {name}(_{name}, total=False):\n"
+            text += f"class _{name}({base}):\n{''.join(needed)}\n\nclass {name}(_{name}, total=False):\n"
         else:
-            text = f"class {name}(TypedDict{', total=False' if optional else ''}):\n"
+            text += f"class {name}({base}{', total=False' if optional or not needed and words else ''}):\n"
         body = "".join(optional or needed)
         self.written[name] = text + doc + ("\n" if doc and body else "") + (body or ("" if doc else "    pass\n"))
 

@@ -6440,11 +6440,12 @@ class SubagentSettingsResult(TypedDict):
     """The settings in effect."""
 
 
-class UsageSummaryParams(TypedDict, total=False):
+_UsageSummaryParamsWords = TypedDict('_UsageSummaryParamsWords', {'from': 'str'}, total=False)
+
+
+class UsageSummaryParams(_UsageSummaryParamsWords, total=False):
     """Params of `usage/summary`."""
 
-    from: str
-    """The first day, `YYYY-MM-DD`. Absent: the earliest."""
     to: str
     """The last day. Absent: the latest."""
     tzOffsetMinutes: int
@@ -6492,7 +6493,10 @@ class UsageSummaryResult(TypedDict):
     """Time of tools, in milliseconds."""
 
 
-class _UsageHistoryParams(TypedDict):
+_UsageHistoryParamsWords = TypedDict('_UsageHistoryParamsWords', {'from': 'str'}, total=False)
+
+
+class _UsageHistoryParams(_UsageHistoryParamsWords):
     metric: UsageMetric
     """The metric."""
 
@@ -6500,8 +6504,6 @@ class _UsageHistoryParams(TypedDict):
 class UsageHistoryParams(_UsageHistoryParams, total=False):
     """Params of `usage/history`."""
 
-    from: str
-    """The first day, `YYYY-MM-DD`. Absent: the earliest."""
     groupBy: UsageGrouping
     """The key by which it is divided. By metric: `tokens` takes `tokenType`; `tokens`, `turns` and `requests` take
     `surface`, `model`, `reasoning` and `speed`; `toolCalls` takes `toolSource` and `tool`; `skillUses` takes
@@ -6528,11 +6530,12 @@ class UsageHistoryResult(TypedDict):
     """The unit."""
 
 
-class UsageThreadsParams(TypedDict, total=False):
+_UsageThreadsParamsWords = TypedDict('_UsageThreadsParamsWords', {'from': 'str'}, total=False)
+
+
+class UsageThreadsParams(_UsageThreadsParamsWords, total=False):
     """Params of `usage/threads`."""
 
-    from: str
-    """The first day, `YYYY-MM-DD`. Absent: the earliest."""
     limit: int
     """Most Threads, 1 to 50. Default 5."""
     to: str
@@ -6576,11 +6579,12 @@ class UsageThreadResult(TypedDict):
     """Number of Turns."""
 
 
-class ProfileInsightsParams(TypedDict, total=False):
+_ProfileInsightsParamsWords = TypedDict('_ProfileInsightsParamsWords', {'from': 'str'}, total=False)
+
+
+class ProfileInsightsParams(_ProfileInsightsParamsWords, total=False):
     """Params of `profile/insights`."""
 
-    from: str
-    """The first day, `YYYY-MM-DD`. Absent: the earliest."""
     to: str
     """The last day. Absent: the latest."""
     topSkills: int
