@@ -18,7 +18,7 @@ test("a question of any Thread is there for a page that opens later, and its Thr
   await expect(page.getByRole("radio", { name: "Black" })).toBeVisible();
   await page.keyboard.press("Alt+w");
   await expect(page.getByRole("form", { name: "The agent asks" })).toBeFocused();
-  await expect(page.locator(".thread-row.is-waiting")).toContainText("needs approval");
+  await expect(page.locator(".thread-row.is-waiting")).toContainText("needs your answer");
   await page.getByRole("radio", { name: "Black" }).click();
   await page.getByRole("button", { name: "Answer", exact: true }).click();
   await expect(page.getByText("Nothing needs your attention.")).toBeVisible();

@@ -48,7 +48,7 @@ function Children({
         const state = runtime?.waitingOnApproval
           ? "needs approval"
           : runtime?.waitingOnInput
-            ? "asks"
+            ? "needs your answer"
             : runtime?.running
               ? "running"
               : edge.status;

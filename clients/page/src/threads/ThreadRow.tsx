@@ -43,7 +43,7 @@ function useThreadState(
   waits: boolean,
 ): { kind: "waiting" | "running" | "failed" | "idle"; text?: string } {
   const outcome = useOutcome(id);
-  if (waits) return { kind: "waiting", text: runtime?.waitingOnInput ? "asks" : "needs approval" };
+  if (waits) return { kind: "waiting", text: runtime?.waitingOnInput ? "needs your answer" : "needs approval" };
   if (runtime?.running) return { kind: "running", text: originChannel === "web" ? "" : originChannel };
   if (runtime?.waitingOnPlanConfirmation) return { kind: "waiting", text: "plan" };
   if (outcome === "failed") return { kind: "failed", text: "failed" };
