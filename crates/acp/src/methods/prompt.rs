@@ -5,10 +5,10 @@
 
 use bobbin_acp_wire::{ContentBlock, PromptParams, SessionUpdate, Severity, StopReason};
 use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn, ThreadHandle};
-use bobbin_editor_kit::{Attached, Brought, Typed, typed};
+use bobbin_editor_kit::{Attached, Brought, Context, Typed, typed};
 use bobbin_model::state::StartTurn;
 use bobbin_model::{InputPart, QueuedInputId, Refusal, ThreadId, TurnId};
-use bobbin_peer::{CallContext, Phase, Responder};
+use bobbin_peer::{CallContext, ErrorObject, Phase, Responder};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -73,14 +73,7 @@ pub(super) fn prompt(client: &Client, request: &CallContext, responder: Responde
 impl Prompt {
     /// Serves the prompt until it is answered.
     async fn run(self, input: Input, before: Option<CancellationToken>, cancelled: CancellationToken) {
-        let begun = tokio::select! {
-            biased;
-            // No answer is read any more, so nothing is started.
-            () = self.client.peer.closed() => Begun::Answered(Ok(StopReason::Cancelled)),
-            () = cancelled.cancelled() => Begun::Answered(Ok(StopReason::Cancelled)),
-            () = self.tokens.stop.cancelled() => Begun::Answered(Ok(StopReason::Cancelled)),
-            begun = self.begin(input, before) => begun,
-        };
+        let begun = self.begin(input, before, &cancelled).await;
         self.tokens.recorded.cancel();
         match begun {
             Begun::Answered(end) => return self.end(end),
@@ -97,22 +90,46 @@ impl Prompt {
             cancel::stop(&self.client, self.thread.as_str()).await;
             self.tokens.over.cancelled().await;
         } else {
-            self.end(Ok(StopReason::Cancelled));
+            self.end(Err(leaving()));
         }
     }
 
     /// Reads what the prompt brings along and records it, after the prompt before it.
-    async fn begin(&self, input: Input, before: Option<CancellationToken>) -> Begun {
-        let handle = match self.client.threads().thread(&self.thread).await {
-            Ok(handle) => handle,
-            Err(error) => return Begun::Answered(Err(errors::of(&error))),
-        };
+    async fn begin(
+        &self,
+        input: Input,
+        before: Option<CancellationToken>,
+        cancelled: &CancellationToken,
+    ) -> Begun {
         let Input { message, contexts } = input;
+        let reading = async {
+            let read = self.read(&message, contexts).await?;
+            if let Some(before) = before {
+                before.cancelled().await;
+            }
+            Ok(read)
+        };
+        let read = tokio::select! {
+            biased;
+            () = self.client.peer.closed() => return Begun::Answered(Err(leaving())),
+            () = cancelled.cancelled() => return Begun::Answered(Ok(StopReason::Cancelled)),
+            () = self.tokens.stop.cancelled() => return Begun::Answered(Ok(StopReason::Cancelled)),
+            read = reading => read,
+        };
+        match read {
+            // From here on a cancel takes back what is recorded.
+            Ok(brought) => self.record(message, brought).await,
+            Err(end) => Begun::Answered(end),
+        }
+    }
+
+    /// Reads what the prompt brings along, or answers it.
+    async fn read(&self, message: &str, contexts: Vec<Context>) -> Result<Brought, End> {
         let mut attached = Attached {
             contexts,
             ..Attached::default()
         };
-        match typed(&message, &self.client.prompts()) {
+        match typed(message, &self.client.prompts()) {
             Typed::Run(command) => {
                 let text = commands::run(command, &self.client, &self.thread).await;
                 let said = SessionUpdate::AgentMessageChunk {
@@ -120,26 +137,24 @@ impl Prompt {
                     message_id: None,
                 };
                 self.client.send(&self.thread, vec![said]).await;
-                return Begun::Answered(Ok(StopReason::EndTurn));
+                return Err(Ok(StopReason::EndTurn));
             }
-            Typed::Refuse(why) => return Begun::Answered(Err(errors::invalid(why))),
+            Typed::Refuse(why) => return Err(Err(errors::invalid(why))),
             Typed::Fill(filling) => attached.filling = Some(filling),
             Typed::Named(named) => attached.named = Some(named),
             Typed::Model => {}
         }
         let readers = self.client.acp.readers.clone();
         let read = attached.read(&self.client.offer, &self.thread, readers).await;
-        if let Some(before) = before {
-            before.cancelled().await;
-        }
-        match read {
-            Ok(brought) => self.record(&handle, message, brought).await,
-            Err(why) => Begun::Answered(Err(errors::failed(why))),
-        }
+        read.map_err(|why| Err(errors::failed(why)))
     }
 
     /// Starts the prompt's Turn, or queues it behind the running one.
-    async fn record(&self, handle: &ThreadHandle, message: String, brought: Brought) -> Begun {
+    async fn record(&self, message: String, brought: Brought) -> Begun {
+        let handle = match self.client.threads().thread(&self.thread).await {
+            Ok(handle) => handle,
+            Err(error) => return Begun::Answered(Err(errors::of(&error))),
+        };
         let unread = brought.unread.into_iter();
         let notices = self.client.acp.sessions.with(&self.thread, |open| {
             let notice = |what| {
@@ -151,8 +166,8 @@ impl Prompt {
         self.client.send(&self.thread, notices.unwrap_or_default()).await;
         let message = brought.message.unwrap_or(InputPart::Text { text: message });
         let input: Vec<InputPart> = std::iter::once(message).chain(brought.parts).collect();
-        let begun = match self.start(handle, input.clone()).await {
-            Err(CoreError::Refused(Refusal::TurnInProgress { .. })) => self.queue(handle, input).await,
+        let begun = match self.start(&handle, input.clone()).await {
+            Err(CoreError::Refused(Refusal::TurnInProgress { .. })) => self.queue(&handle, input).await,
             started => started,
         };
         match begun {
@@ -228,4 +243,9 @@ impl Prompt {
             prompt.answer(end);
         }
     }
+}
+
+/// The answer to a prompt whose connection ends before its Turn.
+fn leaving() -> ErrorObject {
+    errors::failed("The server ends; what runs goes on when it is served again. Load the session to see it.")
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bobbin_acp_wire::method;
 use bobbin_peer::{ErrorObject, code};
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::MAX_SERVERS;
@@ -15,16 +15,41 @@ use super::MAX_SERVERS;
 pub(super) struct Message<'a> {
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(super) jsonrpc: Option<Cow<'a, str>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "there",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(super) method: Option<Cow<'a, str>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "there",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) params: Option<&'a RawValue>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "there",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) result: Option<&'a RawValue>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "there",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) error: Option<&'a RawValue>,
+}
+
+/// Reads a member that is there: null is a value, as the answer of a request may be.
+fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// The members of params that say where a message belongs.
@@ -45,12 +70,19 @@ impl<'a> Message<'a> {
     /// # Errors
     /// It is no JSON, or no object.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, ErrorObject> {
+        let no_request = || {
+            ErrorObject::new(
+                code::INVALID_REQUEST,
+                "This is no request; batches are not taken.",
+            )
+        };
+        // A list could be read as the members in their order.
+        if bytes.trim_ascii_start().starts_with(b"[") {
+            return Err(no_request());
+        }
         serde_json::from_slice(bytes).map_err(|error| {
             if error.is_data() {
-                ErrorObject::new(
-                    code::INVALID_REQUEST,
-                    "This is no request; batches are not taken.",
-                )
+                no_request()
             } else {
                 ErrorObject::new(code::PARSE_ERROR, "This is no JSON.")
             }

@@ -69,11 +69,14 @@ impl Hunk {
             Some(b'\\') => return self.without_end(),
             _ => ((true, true), line),
         };
+        // The last line of a diff may come without its end.
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let text = format!("{text}{end}");
         if sides.0 {
-            self.old.push_str(text);
+            self.old.push_str(&text);
         }
         if sides.1 {
-            self.new.push_str(text);
+            self.new.push_str(&text);
         }
         self.last = sides;
     }
@@ -153,6 +156,12 @@ mod tests {
     fn a_line_without_an_end_is_cut_on_its_own_side() {
         let (parts, _) = of("@@ -1 +1 @@\n-one\n\\ No newline at end of file\n+one\n");
         assert_eq!(parts, [part(Some("one"), "one\n")]);
+    }
+
+    #[test]
+    fn the_last_line_of_a_diff_has_its_end() {
+        let (parts, _) = of("@@ -0,0 +1 @@\n+one");
+        assert_eq!(parts, [part(None, "one\n")]);
     }
 
     #[test]
