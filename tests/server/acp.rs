@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use bobbin_testkit::{Client, Link};
+use bobbin_testkit::{Client, Link, tea_server};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use tokio::process::Child;
 use tokio::time::{Duration, sleep};
 
 use crate::eca;
+use crate::mcp;
 use crate::support::Workspace;
 
 /// Starts the agent in a directory of its own, as editors may.
@@ -250,4 +251,56 @@ async fn until_there(path: &Path) {
     tokio::time::timeout(crate::support::PATIENCE, there)
         .await
         .unwrap_or_else(|_| panic!("{} does not come", path.display()));
+}
+
+#[tokio::test]
+async fn the_servers_of_a_session_are_its_own_end_with_it_and_one_that_fails_is_reported() {
+    let (home, workspace) = (Workspace::asking(), Workspace::new());
+    let (url, _listening) = tea_server::listen().await;
+    let stdio = mcp::entry(&workspace);
+    let env: Vec<Value> = stdio["env"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| json!({ "name": name, "value": value }))
+        .collect();
+    let servers = json!([
+        { "name": "pantry", "command": stdio["command"], "args": stdio["args"], "env": env },
+        { "type": "http", "name": "far", "url": url, "headers": [] },
+        { "name": "absent", "command": "/no/such/server", "args": [], "env": [] },
+        { "type": "sse", "name": "old", "url": url, "headers": [] },
+    ]);
+    let (_child, mut client) = greeted(&home).await;
+    let params = json!({ "cwd": workspace.path(), "mcpServers": servers });
+    let started = client.call("session/new", params).await;
+    let id = started["sessionId"].as_str().unwrap().to_owned();
+    for name in ["absent", "old"] {
+        let what = format!("the report about {name}");
+        client.find(&what, |message| said(message).contains(name)).await;
+    }
+    for server in ["pantry", "far"] {
+        let words = format!(r#"call mcp__{server}__steep with {{"minutes": 4}}"#);
+        let seen = prompt(&mut client, &id, &words).await;
+        let said: String = seen.iter().map(said).collect();
+        assert!(said.contains("steeped for 4 minutes"), "{server}: {seen:?}");
+    }
+    // Another session has none of them, and nothing is written.
+    let other = session(&mut client, workspace.path()).await;
+    let seen = prompt(
+        &mut client,
+        &other,
+        r#"call mcp__pantry__steep with {"minutes": 4}"#,
+    )
+    .await;
+    let told: String = seen.iter().map(said).collect();
+    assert!(!told.contains("steeped"), "{told}");
+    assert!(!workspace.path().join(".craft/config.json").exists());
+    client.call("session/close", json!({ "sessionId": id })).await;
+    let ended = async {
+        while !mcp::noted(&workspace).contains(&"ended".to_owned()) {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let ended = tokio::time::timeout(crate::support::PATIENCE, ended).await;
+    ended.expect("the session's server ends with it");
 }

@@ -82,6 +82,7 @@ impl Handler for AcpHandler {
     }
 
     async fn left(&self, client: Client) {
+        client.acp.sessions.leave();
         let files = client.files.clone();
         files.leave(client.threads().clients());
     }

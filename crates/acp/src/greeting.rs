@@ -18,7 +18,10 @@ pub(crate) fn greeting(version: &str) -> InitializeResult {
                 audio: false,
                 embedded_context: true,
             },
-            mcp_capabilities: McpCapabilities::default(),
+            mcp_capabilities: McpCapabilities {
+                http: true,
+                sse: false,
+            },
             session_capabilities: SessionCapabilities {
                 list: yes,
                 delete: yes,

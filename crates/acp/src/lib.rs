@@ -18,6 +18,7 @@ mod options;
 mod permission;
 mod replay;
 pub mod router;
+mod servers;
 mod sessions;
 mod view;
 

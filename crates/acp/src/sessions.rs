@@ -4,8 +4,10 @@
 //! open another. Prompts are bounded by the requests in flight.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use bobbin_acp_wire::{Meta, PromptResult, SessionNotification, SessionUpdate, StopReason, method};
+use bobbin_agent_api::session_servers::StartedServers;
 use bobbin_core::{Frame, FrameBody, SubagentQuestion, WireMessage};
 use bobbin_model::{Approval, ApprovalId, Event, QueuedInputId, Seq, ThreadId, TurnId};
 use bobbin_peer::Responder;
@@ -58,11 +60,12 @@ pub(crate) struct Tokens {
 }
 
 /// An open session.
-#[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) view: View,
     /// The choices that the client knows.
     pub(crate) choices: Choices,
+    /// The MCP servers that the client brought along.
+    pub(crate) servers: Option<Arc<dyn StartedServers>>,
     prompts: VecDeque<Prompt>,
     /// Number of prompts without an answer.
     prompting: watch::Sender<usize>,
@@ -73,6 +76,7 @@ impl Open {
         Self {
             view,
             choices,
+            servers: None,
             prompts: VecDeque::new(),
             prompting: watch::Sender::default(),
         }
@@ -231,7 +235,7 @@ fn result(stop_reason: StopReason) -> PromptResult {
 }
 
 /// The open sessions of one connection.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Sessions(Mutex<HashMap<ThreadId, Open>>);
 
 impl Sessions {
@@ -268,6 +272,12 @@ impl Sessions {
     pub(crate) fn close(&self, thread: &ThreadId) -> Option<Vec<Prompt>> {
         let open = self.0.lock().remove(thread);
         open.map(|open| open.prompts.into())
+    }
+
+    /// Forgets all sessions, since the client has left. Their servers end.
+    pub(crate) fn leave(&self) {
+        let all = std::mem::take(&mut *self.0.lock());
+        drop(all);
     }
 
     /// Returns the session at the root of a subagent that asks, if the client knows the question.

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_acp_wire::{LoadSessionParams, NewSessionParams, NewSessionResult, OpenedSession};
+use bobbin_acp_wire::{LoadSessionParams, McpServer, NewSessionParams, NewSessionResult, OpenedSession};
 use bobbin_core::{CoreError, Snapshot, ThreadHandle};
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Spent, ThreadId};
@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use super::{CHANNEL, Client, commands, decoded, select};
 use crate::errors;
 use crate::replay;
+use crate::servers;
 use crate::sessions::MAX_OPEN;
 
 /// Whether the history is sent before the answer.
@@ -36,7 +37,7 @@ pub(super) async fn new(client: &Client, request: &CallContext, responder: Respo
                 session_id: handle.id().to_string(),
                 opened,
             });
-            follow(client, handle, &snapshot);
+            follow(client, handle, &snapshot, params.mcp_servers);
         }
         Err(error) => responder.err(error),
     }
@@ -92,7 +93,7 @@ async fn open(client: &Client, request: &CallContext, responder: Responder, hist
     match opened(client, &params, history).await {
         Ok((handle, snapshot, opened)) => {
             responder.ok(opened);
-            follow(client, handle, &snapshot);
+            follow(client, handle, &snapshot, params.mcp_servers);
         }
         Err(error) => responder.err(error),
     }
@@ -120,7 +121,7 @@ async fn opened(
         if let Err(error) = replayed {
             // A session that was open goes on.
             if is_open {
-                follow(client, handle, &snapshot);
+                subscribe(client, handle, &snapshot);
             } else {
                 client.acp.sessions.close(&thread);
             }
@@ -142,17 +143,18 @@ fn know(client: &Client, handle: &ThreadHandle, snapshot: &Snapshot, spent: Spen
     opened
 }
 
-/// Follows a session from a snapshot on, after the answer that names it.
-fn follow(client: &Client, handle: Arc<ThreadHandle>, snapshot: &Snapshot) {
+/// Serves a session from a snapshot on, after the answer that names it.
+fn follow(client: &Client, handle: Arc<ThreadHandle>, snapshot: &Snapshot, servers: Vec<McpServer>) {
     let thread = handle.id().clone();
     client.files.serve(client.threads().clients(), &thread);
-    client.session.subscribe(&SubscribeOptions {
-        handle,
-        start: Start::At(snapshot.at.next()),
-        lifetime: Lifetime::Unsubscribed,
-    });
-    // Questions of subagents are no part of the history.
-    client.session.ask_again(&thread);
+    let started = servers::start(client, &thread, servers);
+    let before = client
+        .acp
+        .sessions
+        .with(&thread, |open| std::mem::replace(&mut open.servers, started));
+    // Their end takes locks of its own.
+    drop(before);
+    subscribe(client, handle, snapshot);
     let client = client.clone();
     client.tasks.clone().spawn(async move {
         tokio::select! {
@@ -160,6 +162,18 @@ fn follow(client: &Client, handle: Arc<ThreadHandle>, snapshot: &Snapshot) {
             () = greet(&client, &thread) => {}
         }
     });
+}
+
+/// Follows a session from a snapshot on.
+fn subscribe(client: &Client, handle: Arc<ThreadHandle>, snapshot: &Snapshot) {
+    let thread = handle.id().clone();
+    client.session.subscribe(&SubscribeOptions {
+        handle,
+        start: Start::At(snapshot.at.next()),
+        lifetime: Lifetime::Unsubscribed,
+    });
+    // Questions of subagents are no part of the history.
+    client.session.ask_again(&thread);
 }
 
 /// Sends what a client needs of a session that it has just opened.

@@ -144,6 +144,15 @@ impl Prompt {
             Typed::Named(named) => attached.named = Some(named),
             Typed::Model => {}
         }
+        let servers = self
+            .client
+            .acp
+            .sessions
+            .with(&self.thread, |open| open.servers.clone());
+        if let Some(servers) = servers.flatten() {
+            // The session's tools are there from the first request to the model.
+            servers.settled().await;
+        }
         let readers = self.client.acp.readers.clone();
         let read = attached.read(&self.client.offer, &self.thread, readers).await;
         read.map_err(|why| Err(errors::failed(why)))
