@@ -17,7 +17,7 @@ use crate::form;
 use crate::options::Choices;
 use crate::permission;
 use crate::sessions::{Sessions, encoded};
-use crate::view::model_of;
+use crate::view::{Shows, model_of};
 
 /// The state of one client.
 pub(crate) struct Acp {
@@ -48,10 +48,13 @@ impl Acp {
         }
     }
 
-    /// Whether the client shows notices.
-    pub(crate) fn shows_notices(&self) -> bool {
+    /// Returns the news that the client shows.
+    pub(crate) fn shows(&self) -> Shows {
         let session = self.capabilities.lock().session.unwrap_or_default();
-        session.notices.is_some()
+        Shows {
+            notices: session.notices.is_some(),
+            compaction: session.compaction.is_some(),
+        }
     }
 
     /// Returns the features of every client of this dialect for its Turns. `keys` are this client's.

@@ -109,7 +109,7 @@ impl Client {
             window: limit.map(|limit| limit.context),
             currency: models.currency(),
         };
-        (View::new(facts, self.acp.shows_notices()), choices)
+        (View::new(facts, self.acp.shows()), choices)
     }
 
     /// Sends updates of a session and waits until they are written.

@@ -5,8 +5,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_acp_wire::{LoadSessionParams, McpServer, NewSessionParams, NewSessionResult, OpenedSession};
+use bobbin_acp_wire::{
+    LoadSessionParams, McpServer, NewSessionParams, NewSessionResult, OpenedSession, SessionUpdate, Severity,
+};
 use bobbin_core::{CoreError, Snapshot, ThreadHandle};
+use bobbin_editor_kit::NoticeKind;
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Spent, ThreadId};
 use bobbin_peer::{CallContext, ErrorObject, Responder};
@@ -178,6 +181,19 @@ fn subscribe(client: &Client, handle: Arc<ThreadHandle>, snapshot: &Snapshot) {
 
 /// Sends what a client needs of a session that it has just opened.
 async fn greet(client: &Client, thread: &ThreadId) {
+    // Clients without notices would show them as messages of the agent, in every session.
+    if client.acp.shows().notices {
+        let notices = client.offer.notices.iter().map(|notice| SessionUpdate::Notice {
+            severity: match notice.kind {
+                NoticeKind::Error => Severity::Error,
+                NoticeKind::Warning => Severity::Warning,
+                NoticeKind::Info => Severity::Info,
+            },
+            title: notice.message.clone(),
+            description: None,
+        });
+        client.send(thread, notices.collect()).await;
+    }
     commands::offer(client, thread).await;
     select::refresh_models(client, thread).await;
 }

@@ -1,6 +1,6 @@
 //! Items as updates: messages, thoughts and calls.
 
-use bobbin_acp_wire::{ContentBlock, SessionUpdate, Severity, ToolCall};
+use bobbin_acp_wire::{CompactionStatus, ContentBlock, SessionUpdate, Severity, ToolCall};
 use bobbin_model::input::typed_text;
 use bobbin_model::item::UserMessage;
 use bobbin_model::{Delta, DeltaChannel, DynamicToolCall, Item, ItemBody, ItemId, Json, TurnId};
@@ -92,6 +92,13 @@ impl View {
             ItemBody::Error {
                 code, fatal: true, ..
             } => self.failed_with = Some(code.clone()),
+            ItemBody::Compaction(compaction) => {
+                let id = self
+                    .compacting
+                    .take()
+                    .unwrap_or_else(|| message_id(turn, item.id));
+                out.extend(self.compaction(id, CompactionStatus::Completed, Some(&compaction.summary)));
+            }
             ItemBody::Error { message, .. } => out.push(self.notice(Severity::Warning, message.clone())),
             _ => {}
         }

@@ -13,11 +13,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_acp_wire::{
-    ContentBlock, Cost, PlanEntry, PlanPriority, PlanStatus, SessionUpdate, Severity, StopReason, ToolCall,
+    CompactionStatus, ContentBlock, Cost, PlanEntry, PlanPriority, PlanStatus, SessionUpdate, Severity,
+    StopReason, ToolCall,
 };
 use bobbin_core::{Frame, FrameBody};
 use bobbin_model::plan::{TodoPriority, TodoStatus};
-use bobbin_model::{Event, ItemId, Outcome, Plan, Seq, Spent, ThreadConfig, TokenUsage, TurnId, UnixMillis};
+use bobbin_model::{
+    ContextNote, Event, ItemId, Outcome, Plan, Seq, Spent, ThreadConfig, TokenUsage, TurnId, UnixMillis,
+};
 use bobbin_peer::ErrorObject;
 
 use crate::errors;
@@ -37,6 +40,15 @@ pub(crate) struct Facts {
     pub(crate) currency: Option<String>,
 }
 
+/// The news that only some clients show.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Shows {
+    /// Notices.
+    pub(crate) notices: bool,
+    /// Compactions.
+    pub(crate) compaction: bool,
+}
+
 /// How a Turn ended, as the answer of its prompt.
 pub(crate) type End = Result<StopReason, ErrorObject>;
 
@@ -44,8 +56,7 @@ pub(crate) type End = Result<StopReason, ErrorObject>;
 #[derive(Debug, Default)]
 pub(crate) struct View {
     pub(crate) facts: Facts,
-    /// Whether the client shows notices.
-    notices: bool,
+    shows: Shows,
     /// Frames up to this Seq were already shown.
     shown: Seq,
     /// The open Turn.
@@ -61,14 +72,16 @@ pub(crate) struct View {
     in_window: u64,
     /// The code of the error that ends the Turn.
     failed_with: Option<String>,
+    /// The compaction that is under way.
+    compacting: Option<String>,
 }
 
 impl View {
     /// Returns the view of a session of which nothing was shown.
-    pub(crate) fn new(facts: Facts, notices: bool) -> Self {
+    pub(crate) fn new(facts: Facts, shows: Shows) -> Self {
         Self {
             facts,
-            notices,
+            shows,
             ..Self::default()
         }
     }
@@ -79,7 +92,7 @@ impl View {
             shown: up_to,
             spent,
             in_window,
-            ..Self::new(self.facts.clone(), self.notices)
+            ..Self::new(self.facts.clone(), self.shows)
         };
     }
 
@@ -160,6 +173,7 @@ impl View {
                 usage, cost_micros, ..
             } => self.spend(*usage, *cost_micros, out),
             Event::PlanUpdated { plan } => out.extend(plan_update(plan)),
+            Event::ContextNoted { turn, note, .. } => self.noted(*turn, *note, at, out),
             Event::TurnEnded { turn, outcome, .. } => return Some((*turn, self.ended(outcome, out))),
             _ => {}
         }
@@ -202,7 +216,7 @@ impl View {
     /// Returns a message to the user that is no part of the conversation: a notice, or a text where the client shows none.
     pub(crate) fn notice(&self, severity: Severity, text: impl Into<String>) -> SessionUpdate {
         let text = text.into();
-        if self.notices {
+        if self.shows.notices {
             SessionUpdate::Notice {
                 severity,
                 title: text,
@@ -214,6 +228,40 @@ impl View {
                 message_id: None,
             }
         }
+    }
+
+    /// Shows how far a compaction is.
+    fn noted(&mut self, turn: TurnId, note: ContextNote, at: UnixMillis, out: &mut Vec<SessionUpdate>) {
+        let status = match note {
+            ContextNote::Compacting => {
+                self.compacting = Some(format!("{turn}.compaction_{}", at.0));
+                CompactionStatus::InProgress
+            }
+            ContextNote::CompactFailed => CompactionStatus::Failed,
+            ContextNote::CompactSkipped => CompactionStatus::Cancelled,
+            // The summary comes with its Item.
+            ContextNote::Compacted | ContextNote::Warning | ContextNote::Error => return,
+        };
+        let compaction = match status {
+            CompactionStatus::InProgress => self.compacting.clone(),
+            _ => self.compacting.take(),
+        };
+        out.extend(compaction.and_then(|id| self.compaction(id, status, None)));
+    }
+
+    /// Returns the state of a compaction, for clients that show them.
+    fn compaction(
+        &self,
+        id: String,
+        status: CompactionStatus,
+        summary: Option<&str>,
+    ) -> Option<SessionUpdate> {
+        self.shows.compaction.then(|| SessionUpdate::CompactionUpdate {
+            compaction_id: id,
+            status: Some(status),
+            summary: summary.map(|text| vec![ContentBlock::text(text)]),
+            error: None,
+        })
     }
 
     fn spend(&mut self, usage: TokenUsage, cost_micros: u64, out: &mut Vec<SessionUpdate>) {
@@ -314,4 +362,95 @@ fn amount(micros: u64) -> f64 {
 /// Returns the model that a configuration names, as far as it names one.
 pub(crate) fn model_of(config: Option<&ThreadConfig>) -> Option<&str> {
     config.and_then(|config| config.model.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_model::item::CompactionTrigger;
+    use bobbin_model::{Compaction, ContextWindow, Item, ItemBody};
+
+    use super::*;
+
+    /// Returns the updates about a compaction that is noted and then recorded.
+    fn compacted(shows: Shows) -> Vec<SessionUpdate> {
+        let mut view = View::new(Facts::default(), shows);
+        let (turn, at, mut out) = (TurnId(1), UnixMillis(7), Vec::new());
+        let noted = Event::ContextNoted {
+            turn,
+            note: ContextNote::Compacting,
+            tokens: 9,
+            window: ContextWindow::default(),
+            message: "Compacting".to_owned(),
+        };
+        view.event(&noted, at, |_| false, &mut out);
+        let compaction = Compaction {
+            trigger: CompactionTrigger::Auto,
+            tokens_before: 9,
+            tokens_after: 1,
+            left_after: 0.5,
+            cleared_results: 0,
+            summary: "Tea was made.".to_owned(),
+            kept_from: (turn, ItemId(1)),
+        };
+        let item = Item::whole(ItemId(2), at, ItemBody::Compaction(Box::new(compaction)));
+        let item = Box::new(item);
+        view.event(&Event::ItemAdded { turn, item }, at, |_| false, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_compaction_is_shown_under_one_id_to_clients_that_offered_it() {
+        assert_eq!(compacted(Shows::default()), []);
+        let shown = compacted(Shows {
+            compaction: true,
+            notices: false,
+        });
+        let update = |status, summary: Option<&str>| SessionUpdate::CompactionUpdate {
+            compaction_id: "turn_001.compaction_7".to_owned(),
+            status: Some(status),
+            summary: summary.map(|text| vec![ContentBlock::text(text)]),
+            error: None,
+        };
+        assert_eq!(
+            shown,
+            [
+                update(CompactionStatus::InProgress, None),
+                update(CompactionStatus::Completed, Some("Tea was made."))
+            ]
+        );
+    }
+
+    #[test]
+    fn limits_and_refusals_are_reasons_to_stop_and_other_failures_are_errors() {
+        for (code, reason) in [
+            ("limit_rounds", Some(StopReason::MaxTurnRequests)),
+            ("limit_tokens", Some(StopReason::MaxTokens)),
+            ("hook_blocked", Some(StopReason::Refusal)),
+            ("agent_error", None),
+        ] {
+            let mut view = View::new(Facts::default(), Shows::default());
+            let (turn, at, mut out) = (TurnId(1), UnixMillis(7), Vec::new());
+            let body = ItemBody::Error {
+                message: "It stopped.".to_owned(),
+                code: code.to_owned(),
+                fatal: true,
+            };
+            let item = Box::new(Item::whole(ItemId(2), at, body));
+            view.event(&Event::ItemAdded { turn, item }, at, |_| false, &mut out);
+            let ended = Event::TurnEnded {
+                turn,
+                outcome: Outcome::Failed {
+                    error: "It stopped.".to_owned(),
+                },
+                completed_at: at,
+                usage: TokenUsage::default(),
+                plan_pending: false,
+            };
+            let (_, end) = view.event(&ended, at, |_| false, &mut out).unwrap();
+            match reason {
+                Some(reason) => assert_eq!((end, out.len()), (Ok(reason), 1), "{code}"),
+                None => assert_eq!((end.unwrap_err().code, out.len()), (-32603, 0), "{code}"),
+            }
+        }
+    }
 }

@@ -183,3 +183,33 @@ async fn a_title_is_told() {
         .await;
     assert_eq!(told["params"]["update"]["sessionUpdate"], "session_info_update");
 }
+
+#[tokio::test]
+async fn notices_and_compactions_are_for_clients_that_offer_them() {
+    let server = Server::start().await;
+    let capabilities = json!({ "session": { "notices": {}, "compaction": {} } });
+    let mut client = server.client_with(capabilities).await;
+    let started = client.call("session/new", json!({ "cwd": server.cwd() })).await;
+    let notice = find_update(&mut client, "notice").await;
+    assert_eq!(
+        notice,
+        json!({ "sessionUpdate": "notice", "severity": "warning", "title": "The tea is cold." })
+    );
+    // What a prompt leaves out is a notice for this client.
+    let missing = format!("file://{}/none.txt", server.root().display());
+    let link = json!({ "type": "resource_link", "uri": missing, "name": "none.txt" });
+    let params =
+        json!({ "sessionId": started["sessionId"], "prompt": [{ "type": "text", "text": "say tea" }, link] });
+    client.call("session/prompt", params.clone()).await;
+    let notice = find_update(&mut client, "notice").await;
+    assert!(notice["title"].as_str().unwrap().contains("none.txt"), "{notice}");
+    // For another it is a message, and the server's notices are left out.
+    let (mut other, session) = server.session().await;
+    let mut params = params;
+    params["sessionId"] = json!(session);
+    let id = other.request("session/prompt", params).await;
+    let seen = until_answer(&mut other, id).await;
+    assert!(!kinds(&seen).contains(&"notice"), "{seen:?}");
+    let said = said(&seen, "agent_message_chunk");
+    assert!(said.contains("none.txt") && !said.contains("cold"), "{said}");
+}
