@@ -9,6 +9,7 @@ use bobbin_model::{QueuedInputId, TurnId};
 use bobbin_peer::NotificationContext;
 
 use super::{Client, params};
+use crate::sessions::Open;
 
 pub(super) async fn cancel(client: &Client, notification: &NotificationContext) {
     match params::<SessionParams>(notification.params.as_deref()) {
@@ -23,7 +24,7 @@ pub(super) async fn stop(client: &Client, session: &str) {
         return tracing::debug!(session, "a cancel names no open session");
     };
     // First those that wait, so that none of them starts.
-    let queued = client.acp.sessions.with(handle.id(), |open| open.stop());
+    let queued = client.acp.sessions.with(handle.id(), Open::stop);
     remove(&handle, queued.unwrap_or_default()).await;
     match client.threads().snapshot(&handle).await {
         Ok(snapshot) => {

@@ -7,6 +7,7 @@ use bobbin_peer::{CallContext, ErrorObject, Responder};
 
 use super::{Client, cancel, decoded};
 use crate::errors;
+use crate::sessions::Open;
 
 /// Forgets a session on this connection. Its Thread stays. A Turn of this client's ends if nobody else follows it.
 pub(super) async fn close(client: &Client, request: &CallContext, responder: Responder) {
@@ -24,7 +25,7 @@ pub(super) async fn close(client: &Client, request: &CallContext, responder: Res
     let own = live.filter(|turn| is_own(*turn));
     client.session.unsubscribe(thread);
     client.files.close(client.threads().clients(), thread);
-    let queued = client.acp.sessions.with(thread, |open| open.stop());
+    let queued = client.acp.sessions.with(thread, Open::stop);
     cancel::remove(&handle, queued.unwrap_or_default()).await;
     for prompt in client.acp.sessions.close(thread).unwrap_or_default() {
         prompt.answer(Ok(StopReason::Cancelled));

@@ -155,13 +155,10 @@ impl Up {
             (_, None) => self.notification(&message, &bytes).await,
         };
         let why = served.err()?;
-        match id {
-            Some(id) => Some(error(Some(&id), &why)),
-            None => {
-                tracing::info!(%why, "a notification was not passed on");
-                None
-            }
+        if id.is_none() {
+            tracing::info!(%why, "a notification was not passed on");
         }
+        id.map(|id| error(Some(&id), &why))
     }
 
     async fn initialize(&mut self, id: &str, message: &Message<'_>) -> Bytes {

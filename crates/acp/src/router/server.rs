@@ -90,7 +90,7 @@ async fn down(shared: &Shared, slot: usize, reader: &mut dyn FrameReader) {
             let fed = match one {
                 Ok(message) => {
                     bytes += message.len();
-                    let message = passed(shared, slot, message);
+                    let message = passed(shared, slot, &message);
                     message.map_or(Ok(()), |message| client.feed(message))
                 }
                 Err(error) => {
@@ -120,8 +120,8 @@ async fn down(shared: &Shared, slot: usize, reader: &mut dyn FrameReader) {
 }
 
 /// Returns a server's message as the client gets it; `None` if it does not.
-fn passed(shared: &Shared, slot: usize, bytes: Bytes) -> Option<Bytes> {
-    let Ok(message) = Message::read(&bytes) else {
+fn passed(shared: &Shared, slot: usize, bytes: &Bytes) -> Option<Bytes> {
+    let Ok(message) = Message::read(bytes) else {
         tracing::warn!("a server's message cannot be read");
         return None;
     };
