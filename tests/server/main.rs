@@ -1,6 +1,8 @@
 //! The real binary over each of its doors: few tests, each about something only the whole can show.
 
 #[cfg(test)]
+mod acp;
+#[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod apart;

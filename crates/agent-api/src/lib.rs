@@ -25,6 +25,7 @@ pub mod picture;
 pub mod policy;
 mod process;
 mod services;
+pub mod session_servers;
 pub mod slash;
 pub mod sub_agent;
 pub mod suggest;

@@ -12,8 +12,8 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub, models, plugin,
-    resume, rules, servers, setup, state_command, threads, token, tool_servers, trust,
+    acp, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub, models,
+    plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust,
 };
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
@@ -74,6 +74,11 @@ enum Command {
     /// none.
     #[command(alias = "server")]
     Eca(eca::Eca),
+    /// Speak the Agent Client Protocol on stdio, for an editor that starts us.
+    ///
+    /// Each session has the directory that the editor names. Joins the server that runs there, and starts it where there is
+    /// none.
+    Acp(acp::Acp),
     /// Run one prompt, show what happens, exit.
     ///
     /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused, 5 interrupted,
@@ -209,6 +214,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Stop(stop)) => servers::stop(stop).await,
         Some(Command::Hub(command)) => hub::run(command).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
+        Some(Command::Acp(acp)) => acp::run(acp).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Resume(resume)) => resume::run(*resume).await,
         Some(Command::Models(models)) => models::run(models).await,

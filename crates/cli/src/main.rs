@@ -1,5 +1,6 @@
 //! `bobbin`, the binary: the command line and its commands. `server` makes the server that some of them start.
 
+mod acp;
 mod call;
 mod cli;
 mod config;

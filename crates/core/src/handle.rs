@@ -156,7 +156,7 @@ impl ThreadHandle {
     }
 
     /// Returns the number of clients that can answer its Approvals.
-    pub(crate) fn approvers(&self) -> usize {
+    pub fn approvers(&self) -> usize {
         self.shared.approvers()
     }
 

@@ -7,18 +7,17 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError, Transport};
+use bobbin_framing::{CloseReason, FrameReader, FramingError, Transport};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
 
+use crate::frames::{Writer, flush, next, send};
 use crate::ledger::Ledger;
 use crate::{Early, OpenRequest, process};
 
 /// How long the end may take once the editor has left, and how long what it asked may take.
 const END: Duration = Duration::from_secs(2);
-/// How long a write to the editor may stand still.
-const WRITE_STALL: Duration = Duration::from_secs(30);
 /// Bytes after which a batch is written: readers parse what they read at once.
 const BATCH_BYTES: usize = 32 << 10;
 
@@ -50,8 +49,6 @@ pub struct Joined {
     /// The server.
     pub server: Transport,
 }
-
-type Writer = Mutex<Box<dyn FrameWriter>>;
 
 /// Reads an editor's messages up to the one that names its workspace, and answers those before. Nothing behind it is read.
 ///
@@ -234,32 +231,6 @@ async fn down(reader: &mut dyn FrameReader, to_editor: &Writer, ledger: &Ledger)
         }
         if over {
             return;
-        }
-    }
-}
-
-/// Waits for the next frame of a reader.
-async fn next(reader: &mut dyn FrameReader) -> Option<Result<Bytes, FramingError>> {
-    poll_fn(|cx| reader.poll_frame(cx)).await
-}
-
-async fn send(writer: &Writer, message: Bytes) -> Result<(), FramingError> {
-    let mut writer = writer.lock().await;
-    writer.feed(message)?;
-    flush(&mut **writer).await
-}
-
-/// Writes what was fed. A write that moves nothing for [`WRITE_STALL`] fails.
-async fn flush(writer: &mut dyn FrameWriter) -> Result<(), FramingError> {
-    loop {
-        let before = writer.bytes_written();
-        let flushed = tokio::time::timeout(WRITE_STALL, poll_fn(|cx| writer.poll_flush(cx))).await;
-        match flushed {
-            Ok(flushed) => return flushed,
-            Err(_) if writer.bytes_written() == before => {
-                return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
-            }
-            Err(_) => {}
         }
     }
 }

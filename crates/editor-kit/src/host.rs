@@ -68,6 +68,11 @@ pub trait EditorModels: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Returns the currency of prices, as ISO 4217, if it is named.
+    fn currency(&self) -> Option<String> {
+        None
+    }
+
     /// Returns the limits of a model, if they are known.
     fn limit(&self, name: &str) -> Option<Limit>;
 

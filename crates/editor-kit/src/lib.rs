@@ -13,6 +13,7 @@ mod commands;
 mod context;
 mod diagnostics;
 mod error;
+pub mod frames;
 mod host;
 mod ledger;
 mod process;

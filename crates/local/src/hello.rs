@@ -43,6 +43,8 @@ pub enum Dialect {
     Native,
     /// ECA.
     Eca,
+    /// The Agent Client Protocol.
+    Acp,
     /// Requests about the server itself: [`CONTROL_LEAVE`](crate::CONTROL_LEAVE), [`CONTROL_LISTEN`](crate::CONTROL_LISTEN).
     Control,
 }

@@ -3,6 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -59,6 +60,24 @@ impl Responder {
     /// Answers with a result that is JSON text already: `Bytes`, `Box<RawValue>`, `String` and so on.
     pub fn ok_raw(mut self, result: impl RawJson) {
         self.send(encode::answer_raw(&self.ticket.id, result.json()));
+    }
+
+    /// Ends the request and returns its answer as a message for [`PeerHandle::send_batch`](crate::PeerHandle::send_batch),
+    /// so that it comes right after the messages before it there. The caller sends it. Returns `None` if the request
+    /// has already ended. An element of a batch is answered at once, which returns `None` too.
+    pub fn into_message(mut self, result: Result<impl Serialize, ErrorObject>) -> Option<Bytes> {
+        let message = match result {
+            Ok(result) => match encode::answer(&self.ticket.id, &result) {
+                Ok(message) => message,
+                Err(error) => {
+                    self.give_error(HandlerError::from(error));
+                    return None;
+                }
+            },
+            Err(error) => encode::error(&self.ticket.id, &error),
+        };
+        self.done = true;
+        self.shared.hand_over(&self.ticket, message)
     }
 
     /// Answers with an error object.

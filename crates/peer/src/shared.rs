@@ -10,6 +10,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use bobbin_framing::FrameWriter;
+use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OnceCell, Semaphore};
@@ -206,6 +207,20 @@ impl Shared {
             self.note(&Note::Debug(format!(
                 "answer to {method} id {id} came after the request had ended"
             )));
+        }
+    }
+
+    /// Ends a request on behalf of its responder, whose caller sends the answer that this returns. An element of a batch
+    /// is answered here.
+    pub(crate) fn hand_over(self: &Arc<Self>, ticket: &Ticket, message: Vec<u8>) -> Option<Bytes> {
+        let is_single = self.with(|state, after| state.hand_over(ticket, after));
+        match is_single {
+            Some(true) => Some(message.into()),
+            Some(false) => {
+                self.respond(ticket, message);
+                None
+            }
+            None => None,
         }
     }
 

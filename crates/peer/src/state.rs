@@ -432,22 +432,38 @@ impl State {
         options: &PeerOptions,
         after: &mut After,
     ) -> bool {
-        let Some(entry) = self.entries.get_mut(&ticket.slot) else {
+        let Some(open) = self.close(ticket) else {
             return false;
         };
-        let Some(open) = entry.open.take() else {
-            return false;
-        };
+        let message = self.within_batches(open, message, ticket, options, after);
+        self.answer(open, message, options, after);
+        self.settle_down(after);
+        true
+    }
+
+    /// Ends a running request whose answer its caller sends. Returns whether that may be: the answers of a batch come
+    /// together, so an element of one stays open. `None` if the request has already ended.
+    pub(crate) fn hand_over(&mut self, ticket: &Ticket, after: &mut After) -> Option<bool> {
+        let open = self.entries.get(&ticket.slot)?.open?;
+        if open != ReplyTo::Single {
+            return Some(false);
+        }
+        self.close(ticket)?;
+        self.settle_down(after);
+        Some(true)
+    }
+
+    /// Ends a running request. Returns the destination of its answer; `None` if it has already ended.
+    fn close(&mut self, ticket: &Ticket) -> Option<ReplyTo> {
+        let entry = self.entries.get_mut(&ticket.slot)?;
+        let open = entry.open.take()?;
         self.call_bytes -= entry.bytes;
         if entry.stage == Stage::HandedOn {
             self.entries.remove(&ticket.slot);
         }
         self.running_calls -= 1;
         self.release_id(ticket);
-        let message = self.within_batches(open, message, ticket, options, after);
-        self.answer(open, message, options, after);
-        self.settle_down(after);
-        true
+        Some(open)
     }
 
     /// Records a job whose future continues after its first poll.

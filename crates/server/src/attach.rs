@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -16,6 +17,8 @@ use bobbin_model::ClientKeys;
 use bobbin_models::settings::{KeyPlace, ModelSettings};
 use bobbin_peer::{CallError, Handlers, Peer, PeerOptions};
 use bobbin_workspace::Workspace;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -160,6 +163,44 @@ pub async fn editor(wanted: OpenRequest, log: &LogOptions) -> anyhow::Result<Tra
     let hello = Hello {
         keys: keys_of(&workspace),
         ..Hello::new(Dialect::Eca, &workspace.root)
+    };
+    let joined = join(&workspace, &hello, Some(&launch)).await;
+    Ok(joined.map_err(Failure::from)?.transport)
+}
+
+/// Joins servers for a client of the Agent Client Protocol. The workspace of a session is its directory itself.
+pub struct AcpServers {
+    log: LogOptions,
+}
+
+impl AcpServers {
+    /// Servers that are started log as `log` says.
+    pub fn new(log: LogOptions) -> Self {
+        Self { log }
+    }
+}
+
+impl bobbin_acp::router::Connect for AcpServers {
+    fn connect(&self, folder: PathBuf) -> BoxFuture<'static, Result<Transport, String>> {
+        let log = self.log.clone();
+        async move {
+            let joined = acp(&folder, &log).await;
+            joined.map_err(|error| format!("{error:#}"))
+        }
+        .boxed()
+    }
+
+    fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+}
+
+async fn acp(folder: &Path, log: &LogOptions) -> anyhow::Result<Transport> {
+    let workspace = crate::state::workspace(Some(folder))?;
+    let launch = launch(&workspace, IDLE, log, &Start::default())?;
+    let hello = Hello {
+        keys: keys_of(&workspace),
+        ..Hello::new(Dialect::Acp, &workspace.root)
     };
     let joined = join(&workspace, &hello, Some(&launch)).await;
     Ok(joined.map_err(Failure::from)?.transport)

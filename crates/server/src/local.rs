@@ -1,4 +1,4 @@
-//! Serves the workspace's socket: both dialects, and requests about the server itself.
+//! Serves the workspace's socket: every dialect, and requests about the server itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -153,6 +153,7 @@ impl Connections for Local {
                     bobbin_native::serve(transport, Endpoint::Local(client), native).await;
                 }
                 Dialect::Eca => editors.serve_with(transport, hello.keys).await,
+                Dialect::Acp => editors.serve_acp(transport, hello.keys).await,
                 Dialect::Control => {
                     let control = Control {
                         listeners,

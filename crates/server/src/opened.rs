@@ -8,6 +8,7 @@ use bobbin_agent::{AgentEngine, AgentSettings, CallsOutside, Helpers, Titles};
 use bobbin_agent_api::model_providers::ModelProviders;
 use bobbin_agent_api::outside::OutsideCalls;
 use bobbin_agent_api::policy::Policy;
+use bobbin_agent_api::session_servers::SessionToolServers;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::undo::Undo;
@@ -17,7 +18,7 @@ use bobbin_children::{Children, Environment};
 use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, Threads};
 use bobbin_editor_kit::EditorTools;
 use bobbin_hooks::{HookRunner, ManagedHooks};
-use bobbin_mcp::{ServerPlaces, Servers, logins};
+use bobbin_mcp::{ServerPlaces, Servers, SessionServers, logins};
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
@@ -62,6 +63,8 @@ pub struct Opened {
     pub(crate) prompts: Arc<Prompts>,
     /// Its MCP servers.
     pub(crate) servers: Arc<Servers>,
+    /// The MCP servers that clients bring along with their sessions.
+    session_servers: SessionServers,
     /// Its hooks.
     hooks: Arc<HookRunner>,
     /// Its external channels.
@@ -140,6 +143,7 @@ impl Opened {
         self.terminals.end().await;
         tokio::join!(
             self.servers.end(),
+            self.session_servers.end(),
             self.hermes.end(),
             self.finecode.end(),
             self.channels.host().end()
@@ -201,11 +205,18 @@ pub async fn prepare(
     let terminals = terminals(workspace, &children)?;
     let places = ServerPlaces::of(workspace, logins(state.path()));
     let confining = confine::servers(&confined, &places);
+    let variables = with_search_path(variables, &own);
+    let session_servers = SessionServers::new(
+        places.clone(),
+        variables.clone(),
+        children.clone(),
+        Arc::new(terminals.clone()),
+    );
     let servers = Arc::new(Servers::new(
         places,
         trust_file.clone(),
         config.tool_servers.clone(),
-        with_search_path(variables, &own),
+        variables,
         (children.clone(), confining),
         Arc::new(terminals.clone()),
         &broadcasts,
@@ -231,7 +242,7 @@ pub async fn prepare(
     let git = (children, own, sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox.clone()),
-        (&servers, &hosted, &jobs),
+        (&servers, &session_servers, &hosted, &jobs),
         editor_tools.clone(),
     );
     let opened = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
@@ -263,6 +274,7 @@ pub async fn prepare(
         helpers,
         prompts,
         servers,
+        session_servers,
         channels: hosted.channels,
         plugins: hosted.plugins,
         managed_hooks: hosted.managed_hooks,
@@ -389,10 +401,12 @@ fn profiled(
 /// Returns the tools together with those of the server's other parts.
 fn with_sources(
     tools: ToolSet,
-    (servers, hosted, jobs): (&Servers, &HostedFeatures, &Schedules),
+    (servers, session_servers, hosted, jobs): (&Servers, &SessionServers, &HostedFeatures, &Schedules),
     editor_tools: Arc<EditorTools>,
 ) -> ToolSet {
-    let sources: [Arc<dyn ToolSource>; 6] = [
+    let sources: [Arc<dyn ToolSource>; 7] = [
+        // Of two servers with one name, that of the session counts in it.
+        Arc::new(session_servers.clone()),
         servers.source(),
         hosted.finecode.source(),
         jobs.tools(),
@@ -486,6 +500,7 @@ pub fn services(opened: &Opened) -> Services {
             .with(InstructionFiles {
                 find: bobbin_agent::instruction_files,
             })
+            .with::<Arc<dyn SessionToolServers>>(Arc::new(opened.session_servers.clone()))
             .with(FileNames::new(opened.threads.settings().workspace.clone())),
     }
 }

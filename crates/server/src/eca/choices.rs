@@ -46,6 +46,10 @@ impl EditorModels for Choices {
         offered.collect()
     }
 
+    fn currency(&self) -> Option<String> {
+        self.0.get().currency().map(str::to_owned)
+    }
+
     fn limit(&self, name: &str) -> Option<Limit> {
         let (context, output) = self.0.get().limits(name)?;
         Some(Limit { context, output })

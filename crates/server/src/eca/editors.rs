@@ -1,4 +1,4 @@
-//! ECA connections of editors, beside the native connections of the same server.
+//! Connections of editors, ECA and ACP, beside the native connections of the same server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,14 +43,25 @@ impl Editors {
 }
 
 impl Editors {
-    /// Serves one editor with these keys.
+    /// Serves one editor of the ECA dialect with these keys.
     pub(crate) async fn serve_with(&self, transport: Transport, keys: ClientKeys) {
         let process = self.0.offer.services.process.clone();
         let _open = process.as_ref().map(ServerProcess::connection);
+        let end = bobbin_eca::serve(transport, self.host(keys)).await;
+        tracing::debug!(?end, "an editor has left");
+    }
+
+    /// Serves one editor of the ACP dialect with these keys.
+    pub(crate) async fn serve_acp(&self, transport: Transport, keys: ClientKeys) {
+        let process = self.0.offer.services.process.clone();
+        let _open = process.as_ref().map(ServerProcess::connection);
+        bobbin_acp::serve(transport, self.host(keys)).await;
+    }
+
+    fn host(&self, keys: ClientKeys) -> Arc<Served> {
         let mut served = self.0.clone();
         served.offer.keys = keys;
-        let end = bobbin_eca::serve(transport, Arc::new(served)).await;
-        tracing::debug!(?end, "an editor has left");
+        Arc::new(served)
     }
 }
 

@@ -1,0 +1,53 @@
+//! Slash commands: their list for menus, and those that are answered without a Turn.
+
+use bobbin_acp_wire::{AvailableCommand, CommandInput, SessionUpdate};
+use bobbin_editor_kit::{Command, CommandInfo, CommandKind, config, costs, doctor, matching};
+use bobbin_model::ThreadId;
+
+use super::Client;
+
+/// The command that lists earlier chats: clients of this protocol have lists of their own.
+const RESUME: &str = "resume";
+
+/// Sends the commands of a session. Reads the disk.
+pub(super) async fn offer(client: &Client, thread: &ThreadId) {
+    let (prompts, files) = (client.prompts(), client.offer.services.prompts.clone());
+    let listed = tokio::task::spawn_blocking(move || matching("", prompts, files.as_deref()));
+    let Ok(listed) = listed.await else {
+        return tracing::error!("listing commands ended badly");
+    };
+    let listed = listed.into_iter().filter(|info| info.name != RESUME);
+    let update = SessionUpdate::AvailableCommandsUpdate {
+        available_commands: listed.map(available).collect(),
+    };
+    client.send(thread, vec![update]).await;
+}
+
+fn available(info: CommandInfo) -> AvailableCommand {
+    let hint = match info.kind {
+        CommandKind::Own => None,
+        CommandKind::Server(arguments) => {
+            let names: Vec<String> = arguments.into_iter().map(|argument| argument.name).collect();
+            (!names.is_empty()).then(|| names.join(" "))
+        }
+        CommandKind::File | CommandKind::Skill => Some("what to do".to_owned()),
+    };
+    AvailableCommand {
+        name: info.name,
+        description: info.description,
+        input: hint.map(|hint| CommandInput { hint }),
+    }
+}
+
+/// Runs a command that needs no Turn. Returns the text to show.
+pub(super) async fn run(command: Command, client: &Client, thread: &ThreadId) -> String {
+    match command {
+        Command::Costs => costs(client.threads(), thread).await,
+        Command::Config => config(&client.offer),
+        Command::Doctor => {
+            let tools: Vec<&str> = client.offer.tools.iter().map(|tool| &*tool.name).collect();
+            doctor(&client.offer, &tools)
+        }
+        Command::Resume(_) => "\nOpen earlier sessions from the list of your editor.\n".to_owned(),
+    }
+}

@@ -1,0 +1,133 @@
+//! The task that serves one server: joins it, then passes messages in both directions until either side is gone.
+
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_editor_kit::frames::{flush, next};
+use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError, Transport};
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use tokio::sync::mpsc;
+
+use super::Shared;
+use super::message::Message;
+
+/// Bytes after which a batch is written: readers parse what they read at once.
+const BATCH_BYTES: usize = 32 << 10;
+
+/// Serves the server of a folder, with the number `slot`.
+pub(super) async fn serve(
+    shared: Arc<Shared>,
+    slot: usize,
+    folder: PathBuf,
+    mut messages: mpsc::Receiver<Bytes>,
+) {
+    let why = match shared.connect.connect(folder.clone()).await {
+        Ok(transport) => {
+            talk(&shared, slot, &folder, transport, &mut messages).await;
+            "The server of this folder has ended; what runs goes on when it is served again. Send it again."
+                .to_owned()
+        }
+        Err(why) => why,
+    };
+    messages.close();
+    let answers = shared.table.lock().gone(&folder, &why);
+    for answer in answers {
+        shared.tell(answer).await;
+    }
+}
+
+async fn talk(
+    shared: &Shared,
+    slot: usize,
+    folder: &std::path::Path,
+    server: Transport,
+    messages: &mut mpsc::Receiver<Bytes>,
+) {
+    let Transport {
+        mut reader,
+        mut writer,
+    } = server;
+    let up = async {
+        let beginning = shared.table.lock().beginning(folder);
+        for message in beginning {
+            if let Err(error) = write(&mut *writer, message).await {
+                return tracing::debug!(%error, "a server cannot be greeted");
+            }
+        }
+        while let Some(message) = messages.recv().await {
+            if let Err(error) = write(&mut *writer, message).await {
+                return tracing::debug!(%error, "a server cannot be written to");
+            }
+        }
+        // The client has left.
+        let reason = CloseReason::default();
+        if let Err(error) = poll_fn(|cx| writer.poll_close(cx, &reason)).await {
+            tracing::debug!(%error, "a server was not told goodbye");
+        }
+    };
+    let down = down(shared, slot, &mut *reader);
+    tokio::select! {
+        () = up => {}
+        () = down => {}
+    }
+}
+
+async fn write(writer: &mut dyn FrameWriter, message: Bytes) -> Result<(), FramingError> {
+    writer.feed(message)?;
+    flush(writer).await
+}
+
+/// From the server to the client, until either is gone.
+async fn down(shared: &Shared, slot: usize, reader: &mut dyn FrameReader) {
+    while let Some(read) = next(reader).await {
+        let mut client = shared.client.lock().await;
+        let mut bytes = 0;
+        let mut read = Some(read);
+        let mut over = false;
+        while let Some(one) = read.take() {
+            let fed = match one {
+                Ok(message) => {
+                    bytes += message.len();
+                    let message = passed(shared, slot, &message);
+                    message.map_or(Ok(()), |message| client.feed(message))
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a server's output cannot be read");
+                    Ok(())
+                }
+            };
+            if let Err(error) = fed {
+                return tracing::debug!(%error, "the client cannot be written to");
+            }
+            if bytes < BATCH_BYTES {
+                // What is there already shares the write.
+                match next(reader).now_or_never() {
+                    Some(None) => over = true,
+                    Some(more) => read = more,
+                    None => {}
+                }
+            }
+        }
+        if let Err(error) = flush(&mut **client).await {
+            return tracing::debug!(%error, "the client cannot be written to");
+        }
+        if over {
+            return;
+        }
+    }
+}
+
+/// Returns a server's message as the client gets it; `None` if it does not.
+fn passed(shared: &Shared, slot: usize, bytes: &Bytes) -> Option<Bytes> {
+    let Ok(message) = Message::read(bytes) else {
+        tracing::warn!("a server's message cannot be read");
+        return None;
+    };
+    if let (None, Some(id)) = (&message.method, message.id) {
+        let is_wanted = shared.table.lock().told(id.get(), &message);
+        return is_wanted.then(|| bytes.clone());
+    }
+    Some(message.for_client(slot).unwrap_or_else(|| bytes.clone()))
+}

@@ -1,0 +1,202 @@
+//! The process between a client and the servers of its directories.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bobbin_acp::router::{Connect, run};
+use bobbin_framing::{Limits, Transport};
+use bobbin_testkit::{Client, Link};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::support::{Server, allow, prompt, said, text, until_answer};
+
+/// Servers by their folders, which connect as often as they are asked.
+#[derive(Default)]
+struct Servers {
+    transports: Mutex<HashMap<PathBuf, Vec<Transport>>>,
+}
+
+impl Servers {
+    fn offer(&self, server: &Server) {
+        let mut transports = self.transports.lock();
+        let folder = server.root().to_owned();
+        transports.entry(folder).or_default().push(server.transport());
+    }
+}
+
+impl Connect for Servers {
+    fn connect(&self, folder: PathBuf) -> BoxFuture<'static, Result<Transport, String>> {
+        let transport = self.transports.lock().get_mut(&folder).and_then(Vec::pop);
+        std::future::ready(transport.ok_or_else(|| format!("no server starts in {}", folder.display())))
+            .boxed()
+    }
+
+    fn version(&self) -> &'static str {
+        "0.0.0"
+    }
+}
+
+fn start(servers: &Arc<Servers>, here: &Path) -> (Client, JoinHandle<()>) {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(near);
+    let transport = Transport::lines(reader, writer, Limits::default());
+    let running = run(
+        transport,
+        servers.clone(),
+        here.to_owned(),
+        std::future::pending(),
+    );
+    let running = tokio::spawn(running);
+    let (reader, writer) = tokio::io::split(far);
+    (Client::new(Link::lines(reader, writer)), running)
+}
+
+async fn greeted(servers: &Arc<Servers>, here: &Path) -> (Client, JoinHandle<()>) {
+    let (mut client, running) = start(servers, here);
+    client.call("initialize", json!({ "protocolVersion": 1 })).await;
+    (client, running)
+}
+
+async fn session(client: &mut Client, server: &Server) -> String {
+    let started = client
+        .call("session/new", json!({ "cwd": server.cwd(), "mcpServers": [] }))
+        .await;
+    started["sessionId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn sessions_in_two_directories_reach_their_own_servers() {
+    let (one, other) = (Server::start().await, Server::start().await);
+    // Names of sessions come from the time.
+    other.workspace.clock.advance(1);
+    let servers = Arc::new(Servers::default());
+    servers.offer(&one);
+    servers.offer(&other);
+    let (mut client, _) = greeted(&servers, one.root()).await;
+    let (first, second) = (
+        session(&mut client, &one).await,
+        session(&mut client, &other).await,
+    );
+    let ids = [
+        client
+            .request("session/prompt", text(&first, "ask touch one"))
+            .await,
+        client
+            .request("session/prompt", text(&second, "ask touch other"))
+            .await,
+    ];
+    let asked = [
+        client.wait_for("session/request_permission").await,
+        client.wait_for("session/request_permission").await,
+    ];
+    assert_ne!(asked[0]["id"], asked[1]["id"]);
+    for asked in &asked {
+        allow(&client, asked, "allow_once").await;
+    }
+    for id in ids {
+        assert_eq!(client.answer(id).await["result"]["stopReason"], "end_turn");
+    }
+    assert_eq!(one.engine.effects(), ["touch one"]);
+    assert_eq!(other.engine.effects(), ["touch other"]);
+    // Without a directory, the list is that of the process's own.
+    let listed = client.call("session/list", json!({})).await;
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["sessions"][0]["sessionId"], first.as_str());
+}
+
+#[tokio::test]
+async fn what_needs_no_server_is_answered_here() {
+    let server = Server::start().await;
+    let servers = Arc::new(Servers::default());
+    let (mut client, _) = start(&servers, server.root());
+    assert_eq!(client.error("session/list", json!({})).await["code"], -32600);
+    for _ in 0..2 {
+        let answer = client.call("initialize", json!({ "protocolVersion": 7 })).await;
+        assert_eq!(answer["protocolVersion"], 1);
+    }
+    for (method, params, code) in [
+        ("session/new", json!({ "cwd": "work" }), -32602),
+        ("session/new", json!({ "cwd": "/does/not/exist" }), -32602),
+        ("session/new", json!({}), -32602),
+        ("session/prompt", text("thread_none", "x"), -32002),
+        ("authenticate", json!({ "methodId": "x" }), -32602),
+        ("_x/y", json!({}), -32601),
+        // No server starts.
+        ("session/new", json!({ "cwd": server.cwd() }), -32603),
+    ] {
+        assert_eq!(
+            client.error(method, params.clone()).await["code"],
+            code,
+            "{method} {params}"
+        );
+    }
+    for (line, code) in [("tea", -32700), ("[]", -32600)] {
+        client.send_text(line).await;
+        let refused = client.find(line, |message| message["id"].is_null()).await;
+        assert_eq!(refused["error"]["code"], code, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_goes_away_is_joined_again_and_its_sessions_go_on() {
+    let mut server = Server::start().await;
+    let servers = Arc::new(Servers::default());
+    servers.offer(&server);
+    let (mut client, _) = greeted(&servers, server.root()).await;
+    let id = session(&mut client, &server).await;
+    prompt(&mut client, &id, "say before").await;
+    let open = client.request("session/prompt", text(&id, "hang")).await;
+    client.call("session/list", json!({})).await;
+    server.restart().await;
+    assert_eq!(client.answer(open).await["error"]["code"], -32603);
+    servers.offer(&server);
+    client.notify("session/cancel", json!({ "sessionId": id })).await;
+    let request = client.request("session/prompt", text(&id, "say after")).await;
+    let seen = until_answer(&mut client, request).await;
+    let answer: &Value = seen.last().unwrap();
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{seen:?}");
+    assert!(said(&seen, "agent_message_chunk").ends_with("after"), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_session_that_was_listed_can_be_deleted() {
+    let (one, other) = (Server::start().await, Server::start().await);
+    let (_client, known) = other.session().await;
+    let servers = Arc::new(Servers::default());
+    servers.offer(&one);
+    servers.offer(&other);
+    let (mut client, _) = greeted(&servers, one.root()).await;
+    client.call("session/list", json!({ "cwd": other.cwd() })).await;
+    client.call("session/delete", json!({ "sessionId": known })).await;
+    let listed = client.call("session/list", json!({ "cwd": other.cwd() })).await;
+    assert_eq!(listed["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn the_end_of_input_ends_the_process_and_not_the_turn() {
+    let server = Server::start().await;
+    let servers = Arc::new(Servers::default());
+    servers.offer(&server);
+    let (mut client, running) = greeted(&servers, server.root()).await;
+    let id = session(&mut client, &server).await;
+    client
+        .request("session/prompt", text(&id, "wait\ncall touch tea\nsay done"))
+        .await;
+    client.call("session/list", json!({})).await;
+    let mut other = server.client_with(json!({})).await;
+    server.open(&mut other, "session/resume", &id).await;
+    client.finish().await;
+    running.await.unwrap();
+    server.engine.release();
+    other
+        .find("the end", |message| {
+            message["params"]["update"]["content"]["text"] == "done"
+        })
+        .await;
+    assert_eq!(server.engine.effects(), ["touch tea"]);
+}
