@@ -1,6 +1,6 @@
 //! Projects events to rows: the rows that each event changes, besides the stored event.
 //!
-//! Pure: a write becomes one [`Script`], which the writer executes in one trip to the database.
+//! Pure: a write becomes one [`Script`], which the writer executes in as few trips to the database as possible.
 
 use bobbin_model::{
     ApprovalId, ContextNote, Decision, EdgeStatus, Event, GivenMessage, Item, Outcome, Seq, ThreadHeader,

@@ -1,10 +1,11 @@
-//! Several statements with their parameters, executed in one trip.
+//! Several statements with their parameters, executed in as few trips as possible.
 //!
 //! The connection is on a thread of its own, and a trip there costs more than most statements. So the statements of
 //! one write form one text. The driver caches prepared statements by text; there are as many texts as kinds of
-//! writes.
+//! writes. SQLite copies the rest of a text for each statement that it prepares, so the copy of a whole Thread is
+//! divided into texts of at most [`MAX_STATEMENTS`]: one text of thousands of statements took seconds.
 //!
-//! All parameters form one list, in order: a statement may not number them.
+//! All parameters of a text form one list, in order: a statement may not number them.
 
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type};
@@ -12,36 +13,52 @@ use sqlx::{Arguments, AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type};
 /// Most statements of a text that the driver caches: longer texts rarely recur. The driver caches a hundred texts.
 const KEPT_UP_TO: usize = 16;
 
+/// Most statements of a text. Nearly every write has fewer, and twice as many took as long.
+const MAX_STATEMENTS: usize = 64;
+
 /// Statements in order.
 #[derive(Default)]
 pub(crate) struct Script {
-    text: String,
-    statements: usize,
-    arguments: SqliteArguments,
+    /// The texts that are full.
+    full: Vec<Text>,
+    last: Text,
     /// The first parameter that could not be encoded.
     broken: Option<sqlx::Error>,
 }
 
+/// Statements that are executed in one trip.
+#[derive(Default)]
+struct Text {
+    text: String,
+    statements: usize,
+    arguments: SqliteArguments,
+}
+
 impl Script {
-    /// Starts a transaction in the same trip.
+    /// Starts a transaction in the first trip.
     pub(crate) fn in_new_transaction(mut self) -> Self {
-        self.text.insert_str(0, "BEGIN IMMEDIATE;");
+        let first = self.full.first_mut().unwrap_or(&mut self.last);
+        first.text.insert_str(0, "BEGIN IMMEDIATE;");
         self
     }
 
     /// Adds a statement; its parameters are bound next, each a plain `?`.
     pub(crate) fn then(&mut self, statement: &'static str) -> &mut Self {
-        if !self.text.is_empty() {
-            self.text.push(';');
+        if self.last.statements == MAX_STATEMENTS {
+            self.full.push(std::mem::take(&mut self.last));
         }
-        self.text.push_str(statement);
-        self.statements += 1;
+        let Text { text, statements, .. } = &mut self.last;
+        if !text.is_empty() {
+            text.push(';');
+        }
+        text.push_str(statement);
+        *statements += 1;
         self
     }
 
     /// Binds the next parameter of the statement added last.
     pub(crate) fn bind<T: Encode<'static, Sqlite> + Type<Sqlite>>(&mut self, value: T) -> &mut Self {
-        if let Err(error) = self.arguments.add(value) {
+        if let Err(error) = self.last.arguments.add(value) {
             self.broken.get_or_insert(sqlx::Error::Encode(error));
         }
         self
@@ -52,6 +69,15 @@ impl Script {
         if let Some(error) = self.broken {
             return Err(error);
         }
+        for text in self.full {
+            text.run(connection).await?;
+        }
+        self.last.run(connection).await
+    }
+}
+
+impl Text {
+    async fn run(self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         debug_assert_eq!(
             self.text.matches('?').count(),
             self.arguments.len(),
@@ -136,5 +162,24 @@ mod tests {
         }
         script.run(&mut connection).await.unwrap();
         assert_eq!(numbers(&mut connection).await.len(), 500);
+    }
+
+    #[tokio::test]
+    async fn a_long_script_is_divided_into_short_texts_of_one_transaction() {
+        let mut connection = table().await;
+        let mut script = Script::default();
+        for number in 0..500 {
+            script.then("INSERT INTO t (a) VALUES (?)").bind(number);
+        }
+        script.then("INSERT INTO t (a) VALUES (?)").bind(0);
+        let script = script.in_new_transaction();
+        let texts = script.full.iter().chain([&script.last]);
+        let most = texts.map(|text| text.text.matches("INSERT").count()).max();
+        assert_eq!(most, Some(MAX_STATEMENTS));
+        // The last statement fails, so all of them are rolled back.
+        script.run(&mut connection).await.unwrap_err();
+        assert_eq!(numbers(&mut connection).await.len(), 500);
+        sqlx::query("ROLLBACK").execute(&mut connection).await.unwrap();
+        assert_eq!(numbers(&mut connection).await, []);
     }
 }
