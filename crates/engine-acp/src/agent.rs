@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_acp_wire::{
-    AuthMethod, ClientCapabilities, Implementation, InitializeParams, InitializeResult, RequestPermissionParams,
-    SessionNotification, VERSION, method,
+    AuthMethod, ClientCapabilities, Implementation, InitializeParams, InitializeResult,
+    RequestPermissionParams, SessionNotification, VERSION, method,
 };
 use bobbin_children::{Children, Environment, ProcessSpec};
 use bobbin_framing::{Limits, Transport};
 use bobbin_peer::{
-    CallContext, CallError, CancelDialect, Handlers, Mode, NotificationContext, Peer, PeerHandle, PeerOptions,
-    Responder, VersionCheck,
+    CallContext, CallError, CancelDialect, Handlers, Mode, NotificationContext, Peer, PeerHandle,
+    PeerOptions, Responder, VersionCheck,
 };
 use bobbin_supervise::{Child, Ended, causes};
 use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
@@ -115,7 +115,9 @@ impl AgentStart {
                 });
             }
             Ok(info) => format!("it speaks version {} of the protocol", info.protocol_version),
-            Err(CallError::TimedOut(_)) => format!("it did not answer initialize in {} s", GREETING.as_secs()),
+            Err(CallError::TimedOut(_)) => {
+                format!("it did not answer initialize in {} s", GREETING.as_secs())
+            }
             Err(CallError::ShutDown) => "it ended".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -150,7 +152,11 @@ impl AgentStart {
             environment.set(variable, home.join(folder));
         }
         for (variable, value) in self.variables.iter() {
-            if config.environment.iter().any(|wanted| variable == wanted.as_str()) {
+            if config
+                .environment
+                .iter()
+                .any(|wanted| variable == wanted.as_str())
+            {
                 environment.set(variable, value);
             }
         }
@@ -186,9 +192,7 @@ impl Agent {
         // Its input ends with the connection.
         drop(self.events);
         drop(self.peer);
-        self.child
-            .end(if at_once { Duration::ZERO } else { GRACE })
-            .await
+        self.child.end(if at_once { Duration::ZERO } else { GRACE }).await
     }
 }
 
@@ -268,7 +272,11 @@ fn handlers(events: &mpsc::Sender<Event>) -> Handlers {
                 async move {
                     match context.decode::<RequestPermissionParams>() {
                         // The receiver is gone once the Turn is over.
-                        Ok(asked) => drop(questions.send(Event::Permission(Box::new(asked), responder)).await),
+                        Ok(asked) => drop(
+                            questions
+                                .send(Event::Permission(Box::new(asked), responder))
+                                .await,
+                        ),
                         Err(error) => responder.err(error),
                     }
                 }

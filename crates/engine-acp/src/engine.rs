@@ -103,8 +103,8 @@ fn missing(engines: &[DeclaredEngine], name: &str) -> String {
         .any(|engine| engine.config.name.eq_ignore_ascii_case(name));
     if is_untrusted {
         return format!(
-            "The agent {name} does not start: this folder's configuration brings it along, and you have not trusted it. Read \
-             `bobbin trust --list`, then run `bobbin trust`, and start the server again."
+            "The agent {name} does not start: this folder's configuration brings it along, and you have not trusted it. Run \
+             `bobbin trust`, which shows it first, and start the server again."
         );
     }
     let known: Vec<&str> = engines.iter().map(|engine| engine.config.name.as_str()).collect();

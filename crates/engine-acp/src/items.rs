@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bobbin_acp_wire::{
-    ContentBlock, PlanPriority, PlanStatus, Severity, SessionUpdate, ToolCall, ToolCallContent, ToolCallStatus,
-    ToolKind,
+    ContentBlock, PlanPriority, PlanStatus, SessionUpdate, Severity, ToolCall, ToolCallContent,
+    ToolCallStatus, ToolKind,
 };
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::cut::head_and_tail;
@@ -435,12 +435,16 @@ mod tests {
 
     #[test]
     fn updates_change_only_what_they_say() {
-        let mut known = call(json!({ "toolCallId": "1", "title": "Edit", "kind": "edit", "rawInput": {},
-            "content": [{ "type": "content", "content": { "type": "text", "text": "one" } }] }));
+        let mut known = call(
+            json!({ "toolCallId": "1", "title": "Edit", "kind": "edit", "rawInput": {},
+            "content": [{ "type": "content", "content": { "type": "text", "text": "one" } }] }),
+        );
         merge(
             &mut known,
-            call(json!({ "toolCallId": "1", "status": "completed", "rawInput": { "path": "a" },
-            "content": [{ "type": "diff", "path": "a", "oldText": null, "newText": "x\n" }], "title": null })),
+            call(
+                json!({ "toolCallId": "1", "status": "completed", "rawInput": { "path": "a" },
+            "content": [{ "type": "diff", "path": "a", "oldText": null, "newText": "x\n" }], "title": null }),
+            ),
         );
         assert_eq!(known.title.as_deref(), Some("Edit"));
         assert_eq!(arguments(&known), json!({ "path": "a", "title": "Edit" }));

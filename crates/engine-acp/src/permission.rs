@@ -32,7 +32,10 @@ pub(crate) fn judge(policy: &dyn Policy, call: &ToolCall, name: &str, root: &Pat
     }
     let allowed = Some(Judgement::Allow);
     let allows_paths = !rulings.is_empty() && rulings.iter().all(|ruling| *ruling == allowed);
-    let no_rule_asks = !rulings.iter().chain([&tool]).any(|ruling| *ruling == Some(Judgement::Ask));
+    let no_rule_asks = !rulings
+        .iter()
+        .chain([&tool])
+        .any(|ruling| *ruling == Some(Judgement::Ask));
     if no_rule_asks && (tool == allowed || command == allowed || (command.is_none() && allows_paths)) {
         Judgement::Allow
     } else {
@@ -82,8 +85,10 @@ pub(crate) fn outcome(options: &[PermissionOption], allows: bool) -> PermissionO
     let found = wanted
         .into_iter()
         .find_map(|kind| options.iter().find(|option| option.kind == kind));
-    found.map_or(PermissionOutcome::Cancelled, |option| PermissionOutcome::Selected {
-        option_id: option.option_id.clone(),
+    found.map_or(PermissionOutcome::Cancelled, |option| {
+        PermissionOutcome::Selected {
+            option_id: option.option_id.clone(),
+        }
     })
 }
 
@@ -150,14 +155,20 @@ mod tests {
         let run = call(json!({ "toolCallId": "1", "kind": "execute", "title": "Boil",
             "rawInput": { "command": "boil" } }));
         let (scope, reason) = question(&config, &run, root);
-        assert_eq!((scope.kind, scope.operation.as_str()), (ApprovalKind::Shell, "boil"));
+        assert_eq!(
+            (scope.kind, scope.operation.as_str()),
+            (ApprovalKind::Shell, "boil")
+        );
         assert_eq!(scope.target, "/srv/tea");
         assert!(scope.sandboxed && reason.contains("tea asks"));
         config.network = true;
         let edit = call(json!({ "toolCallId": "2", "kind": "edit", "title": "Edit a.txt",
             "content": [{ "type": "diff", "path": "a.txt", "newText": "x" }] }));
         let (scope, _) = question(&config, &edit, root);
-        assert_eq!((scope.kind, scope.target.as_str()), (ApprovalKind::File, "/srv/tea/a.txt"));
+        assert_eq!(
+            (scope.kind, scope.target.as_str()),
+            (ApprovalKind::File, "/srv/tea/a.txt")
+        );
         assert!(!scope.sandboxed, "it has network");
         // Without rules, a user is asked.
         assert_eq!(judge(&NoRules, &edit, "edit", root), Judgement::Ask);

@@ -58,7 +58,11 @@ pub(crate) fn history(turns: &[Turn]) -> Option<ContentBlock> {
     let text = lines.join("\n\n");
     let cut = text.len().saturating_sub(MAX_HISTORY);
     let text = &text[text.ceil_char_boundary(cut)..];
-    let missing = if cut > 0 { "The beginning is left out.\n\n" } else { "" };
+    let missing = if cut > 0 {
+        "The beginning is left out.\n\n"
+    } else {
+        ""
+    };
     Some(ContentBlock::text(format!(
         "This is the conversation so far, which you do not remember. Continue it.\n\n{missing}{text}\n\nThe user says \
          now:\n\n"

@@ -53,13 +53,15 @@ pub type DeclaredEngine = Declared<EngineConfig>;
 pub fn of_file(section: Entries<EngineEntry>, source: &mut Source<'_>) -> Vec<DeclaredEngine> {
     let mut engines = section.read("engine", &mut source.warnings, config);
     if engines.len() > MAX_ENGINES {
-        source
-            .warnings
-            .push(format!("Engines has more than {MAX_ENGINES} entries; the others are not used"));
+        source.warnings.push(format!(
+            "Engines has more than {MAX_ENGINES} entries; the others are not used"
+        ));
         engines.truncate(MAX_ENGINES);
     }
     let engines = engines.into_iter();
-    let engines: Vec<_> = engines.map(|config| source.declared(config, fingerprint)).collect();
+    let engines: Vec<_> = engines
+        .map(|config| source.declared(config, fingerprint))
+        .collect();
     for engine in &engines {
         let name = format!("the engine {}", engine.config.name);
         source.add_item(engine.item(TrustKind::Server, name, detail(&engine.config)));
@@ -155,7 +157,8 @@ mod tests {
 
     #[test]
     fn an_engine_of_the_user_counts_and_one_of_a_folder_waits_for_trust() {
-        let section = json!({ "tea": { "acp": ["tea-agent", "--acp"], "environment": ["TEA_KEY"], "network": true } });
+        let section =
+            json!({ "tea": { "acp": ["tea-agent", "--acp"], "environment": ["TEA_KEY"], "network": true } });
         let (own, items, _) = read(&section, None);
         assert!(items.is_empty());
         let found = find(&own, "TEA").unwrap();
@@ -163,7 +166,10 @@ mod tests {
         assert_eq!(found.config.arguments, ["--acp"]);
         let root = tempfile::tempdir().unwrap();
         let (brought, items, _) = read(&section, Some(root.path()));
-        assert_eq!(items[0].detail, "runs \"tea-agent --acp\" with TEA_KEY, with network");
+        assert_eq!(
+            items[0].detail,
+            "runs \"tea-agent --acp\" with TEA_KEY, with network"
+        );
         assert_eq!(find(&brought, "tea"), None);
         // An entry of a folder does not replace the user's own.
         let both = [brought, own].concat();

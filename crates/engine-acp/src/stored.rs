@@ -114,7 +114,10 @@ mod tests {
     #[test]
     fn a_session_is_read_as_it_was_written() {
         let folder = tempfile::tempdir().unwrap();
-        let file = SessionFile::of(&folder.path().join("engines"), &ThreadId::new("../thread_1".to_owned()));
+        let file = SessionFile::of(
+            &folder.path().join("engines"),
+            &ThreadId::new("../thread_1".to_owned()),
+        );
         assert_eq!(file.read(), None);
         assert!(file.0.starts_with(folder.path().join("engines")));
         let mut session = StoredSession {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bobbin_acp_wire::{
     ContentBlock, LoadSessionParams, NewSessionParams, NewSessionResult, OpenedSession, PermissionOutcome,
-    PromptParams, PromptResult, RequestPermissionParams, RequestPermissionResult, SessionParams, StopReason, code,
-    method,
+    PromptParams, PromptResult, RequestPermissionParams, RequestPermissionResult, SessionParams, StopReason,
+    code, method,
 };
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::policy::Judgement;
@@ -197,7 +197,9 @@ impl AgentTurn {
 
     async fn write(&self, file: &SessionFile, record: &StoredSession) -> Result<(), Failure> {
         let (file, record) = (file.clone(), record.clone());
-        let written = blocking(move || file.write(&record)).await.map_err(Failure::Failed)?;
+        let written = blocking(move || file.write(&record))
+            .await
+            .map_err(Failure::Failed)?;
         written.map_err(|error| {
             Failure::Failed(EngineFailure::Failed(format!(
                 "The session of the agent {} cannot be stored, so nothing more is sent: {error}. Free some space, then send \
@@ -498,7 +500,10 @@ fn stopped(config: &EngineConfig, reason: StopReason) -> Option<EngineFailure> {
     let (code, why) = match reason {
         StopReason::EndTurn | StopReason::Unknown => return None,
         StopReason::MaxTokens => ("max_tokens", "its model has reached its bound of tokens"),
-        StopReason::MaxTurnRequests => ("max_turn_requests", "it has asked its model as often as it may in one turn"),
+        StopReason::MaxTurnRequests => (
+            "max_turn_requests",
+            "it has asked its model as often as it may in one turn",
+        ),
         StopReason::Refusal => ("refusal", "it refuses to go on"),
         StopReason::Cancelled => ("engine_cancelled", "it has cancelled the turn by itself"),
     };

@@ -248,7 +248,12 @@ pub async fn prepare(
         .with_titles(titles.clone())
         .with_hooks(Some(hosted.hooks.clone()));
     let settings = core_settings(workspace, config, policy, records.clone(), confines(sandbox));
-    let hosting = agents(workspace, (&children_of_agents, &confined), environment_of_agents, records.clone());
+    let hosting = agents(
+        workspace,
+        (&children_of_agents, &confined),
+        environment_of_agents,
+        records.clone(),
+    );
     let engine = profiled(engine, hosted.profiles.clone(), own_commands, agent, records);
     let engine = AcpEngine::new(engine, config.engines.clone(), hosting);
     let engine = managed::notifying(engine, &workspace.root);
