@@ -57,6 +57,8 @@ mod editor_proxy;
 #[cfg(test)]
 mod elicitation;
 #[cfg(test)]
+mod engine_acp;
+#[cfg(test)]
 mod everyday;
 #[cfg(test)]
 mod exec;

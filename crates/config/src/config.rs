@@ -8,6 +8,7 @@ use bobbin_agent::AgentSettings;
 use bobbin_agent_api::trust::TrustItem;
 use bobbin_channels::settings::DeclaredChannel;
 use bobbin_children::VariableRules;
+use bobbin_engine_acp::settings::DeclaredEngine;
 use bobbin_hermes::settings::HermesSettings;
 use bobbin_hooks::Hook;
 use bobbin_mcp::settings::{DeclaredServer, ServerFile};
@@ -47,6 +48,8 @@ pub struct Config {
     pub tool_servers: Vec<DeclaredServer>,
     /// External channels: the user's, then the workspace's.
     pub channels: Vec<DeclaredChannel>,
+    /// Other agents as engines: the user's, then the workspace's.
+    pub engines: Vec<DeclaredEngine>,
     /// Profiles of subagents.
     pub profiles: ProfileSettings,
     /// Hermes extensions.
@@ -172,6 +175,8 @@ impl Config {
         self.profiles.add(file.profiles, source);
         let channels = bobbin_channels::settings::of_file(file.external_channels, source);
         self.channels.extend(channels);
+        let engines = bobbin_engine_acp::settings::of_file(file.engines, source);
+        self.engines.extend(engines);
         let servers = bobbin_mcp::settings::of_file(file.mcp_servers, source);
         self.tool_servers.extend(servers);
         self.hermes.add(file.hermes, source)?;

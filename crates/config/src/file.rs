@@ -39,6 +39,9 @@ pub(crate) struct ConfigFile {
     /// MCP servers, by name, or as a list of entries with names.
     #[serde(default)]
     pub(crate) mcp_servers: Entries<bobbin_mcp::settings::McpServer>,
+    /// Other agents that can run the Turns of Threads, by name. [agents.md](agents.md) has those that were tried.
+    #[serde(default)]
+    pub(crate) engines: Entries<bobbin_engine_acp::settings::EngineEntry>,
     /// External channels, by name: chat platforms whose adapters are clients.
     #[serde(default)]
     pub(crate) external_channels: Entries<bobbin_channels::settings::ExternalChannel>,

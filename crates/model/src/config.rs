@@ -26,6 +26,9 @@ pub struct ThreadConfig {
     /// Model for this Thread instead of the workspace's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Another agent that runs the Turns of this Thread: the name of an engine of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
     /// How much the model reasons before it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Effort>,

@@ -17,6 +17,7 @@ use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, Threads};
 use bobbin_editor_kit::EditorTools;
+use bobbin_engine_acp::{AcpEngine, Surroundings as AgentSurroundings};
 use bobbin_hooks::{HookRunner, ManagedHooks};
 use bobbin_mcp::{ServerPlaces, Servers, SessionServers, logins};
 use bobbin_models::CurrentModels;
@@ -239,6 +240,7 @@ pub async fn prepare(
     let own_commands = Commands::new(terminals.clone(), commands.clone(), shell(), sandbox.clone());
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
+    let (children_of_agents, environment_of_agents) = (children.clone(), commands.clone());
     let git = (children, own, sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox.clone()),
@@ -257,7 +259,14 @@ pub async fn prepare(
         .with_titles(titles.clone())
         .with_hooks(Some(hosted.hooks.clone()));
     let settings = core_settings(workspace, config, policy, records.clone(), confines(sandbox));
+    let hosting = agents(
+        workspace,
+        (&children_of_agents, &confined),
+        environment_of_agents,
+        records.clone(),
+    );
     let engine = profiled(engine, hosted.profiles.clone(), own_commands, agent, records);
+    let engine = AcpEngine::new(engine, config.engines.clone(), hosting);
     let engine = managed::notifying(engine, &workspace.root);
     let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, hosted.profiles.clone());
     let ids = Arc::new(RandomIds::default());
@@ -394,6 +403,24 @@ fn profiled(
         commands,
         variables: managed::own_variables().into(),
         settings,
+        undo,
+    }
+}
+
+/// Returns the parts that other agents need. Their homes belong to the user, their sessions to the workspace.
+fn agents(
+    workspace: &Workspace,
+    (children, sandbox): (&Children, &ProgramSandbox),
+    environment: Environment,
+    undo: Option<Arc<dyn Undo>>,
+) -> AgentSurroundings {
+    AgentSurroundings {
+        children: children.clone(),
+        sandbox: sandbox.clone(),
+        environment,
+        variables: managed::own_variables(),
+        homes: workspace.state_directory().path().join("engines"),
+        sessions: workspace.folder().join("engines"),
         undo,
     }
 }

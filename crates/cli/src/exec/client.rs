@@ -25,6 +25,8 @@ pub(super) struct Request {
     pub(super) input: Value,
     pub(super) thread: ThreadChoice,
     pub(super) model: Option<String>,
+    /// The engine of the Thread.
+    pub(super) agent: Option<String>,
     /// The model of a new Thread that this process's environment chooses, where nothing else names one.
     pub(super) own_default: Option<String>,
     pub(super) effort: Option<Effort>,
@@ -258,6 +260,9 @@ impl Client<'_> {
         let mut config = json!({});
         if let Some(model) = &request.model {
             config["model"] = model.as_str().into();
+        }
+        if let Some(agent) = &request.agent {
+            config["engine"] = agent.as_str().into();
         }
         if let Some(mode) = request.mode {
             config["mode"] = mode.into();

@@ -63,6 +63,9 @@ pub(crate) struct Exec {
     /// Later runs of the thread use it too. Left out, a new thread has the configuration's model.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    /// The agent that runs the thread's turns: an engine of the configuration. Later runs of the thread use it too.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// How much the model reasons in this run.
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
     effort: Option<Effort>,
@@ -194,6 +197,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let request = Request {
         input,
         thread,
+        agent: exec.agent,
         model: exec.model.map(|name| config.models.meaning(&name)),
         own_default,
         effort: exec.effort,

@@ -21,6 +21,8 @@ pub struct ThreadConfiguration {
     pub mode: Option<String>,
     /// Model for this Thread instead of the workspace's.
     pub model: Option<String>,
+    /// Another agent that runs the Turns of this Thread: the name of an engine of the configuration.
+    pub engine: Option<String>,
     /// How much the model reasons before it answers; by the model when left out.
     pub reasoning_effort: Option<Effort>,
     /// How Approvals are decided here.
@@ -106,6 +108,7 @@ impl<'de> Deserialize<'de> for ThreadConfiguration {
                 read_members! { map,
                     "mode" => mode,
                     "model" => model,
+                    "engine" => engine,
                     "reasoningEffort" => reasoning_effort,
                     "approvalPolicy" => approval_policy,
                     "requireApprovalOutsideWorkspace" => require_approval_outside_workspace,
@@ -177,7 +180,7 @@ mod tests {
             .get("properties")
             .and_then(|names| names.as_object())
             .unwrap();
-        assert_eq!(names.len(), 20);
+        assert_eq!(names.len(), 21);
         for name in names.keys() {
             let given = format!(r#"{{"{name}":null}}"#);
             assert_eq!(

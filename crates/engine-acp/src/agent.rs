@@ -1,0 +1,291 @@
+//! The process of an agent, and the connection to it.
+//!
+//! The process runs in the sandbox of commands. It may write the Thread's folder and a home of its own, which all Threads
+//! of its user share, since its login lies there. Its messages are read one by one into a bounded queue; a full queue
+//! makes the agent wait.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bobbin_acp_wire::{
+    AuthMethod, ClientCapabilities, Implementation, InitializeParams, InitializeResult,
+    RequestPermissionParams, SessionNotification, VERSION, method,
+};
+use bobbin_children::{Children, Environment, ProcessSpec};
+use bobbin_framing::{Limits, Transport};
+use bobbin_peer::{
+    CallContext, CallError, CancelDialect, Handlers, Mode, NotificationContext, Peer, PeerHandle,
+    PeerOptions, Responder, VersionCheck,
+};
+use bobbin_supervise::{Child, Ended, causes};
+use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
+use tokio::sync::mpsc;
+
+use crate::settings::EngineConfig;
+
+/// How long an agent may take to answer the greeting.
+const GREETING: Duration = Duration::from_secs(10);
+/// How long an agent may take to open a session. It may load a long conversation and start servers.
+pub(crate) const OPENING: Duration = Duration::from_mins(2);
+/// How long an agent may take to end when its input ends, and again when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// Messages that wait to be recorded.
+const QUEUE: usize = 256;
+/// Longest message, in bytes.
+const MAX_MESSAGE: usize = 16 << 20;
+/// The lane of messages whose order counts.
+const LANE: &str = "session";
+
+/// What all agents of a workspace start with.
+#[derive(Debug, Clone)]
+pub(crate) struct AgentStart {
+    pub(crate) children: Children,
+    pub(crate) sandbox: ProgramSandbox,
+    pub(crate) environment: Environment,
+    pub(crate) variables: std::sync::Arc<[(OsString, OsString)]>,
+    /// The directory with one home per engine.
+    pub(crate) homes: PathBuf,
+}
+
+/// A message of the agent.
+pub(crate) enum Event {
+    Update(Box<SessionNotification>),
+    Permission(Box<RequestPermissionParams>, Responder),
+}
+
+/// A running agent that was greeted.
+pub(crate) struct Agent {
+    pub(crate) child: Child,
+    pub(crate) peer: Peer,
+    pub(crate) events: mpsc::Receiver<Event>,
+    pub(crate) info: InitializeResult,
+}
+
+impl AgentStart {
+    /// Returns the home of an engine.
+    fn home(&self, config: &EngineConfig) -> PathBuf {
+        self.homes.join(&config.name).join("home")
+    }
+
+    /// Starts and greets an agent that works in `root`.
+    ///
+    /// # Errors
+    /// A sentence for the user with the next step.
+    pub(crate) async fn start(&self, config: &EngineConfig, root: &Path) -> Result<Agent, String> {
+        let name = &config.name;
+        let process = self.process(config, root).await?;
+        let started = Child::start(&self.children, process, name).await;
+        let (mut child, streams) = started.map_err(|error| {
+            self.sandbox.has_failed(&error);
+            format!(
+                "The agent {name} does not start: {}. Install it, or mend Engines.{name}.Acp in the configuration.",
+                causes(&error)
+            )
+        })?;
+        let limits = Limits {
+            max_body_bytes: MAX_MESSAGE,
+            ..Limits::default()
+        };
+        let transport = Transport::lines(streams.output, streams.input, limits);
+        let (sender, events) = mpsc::channel(QUEUE);
+        let peer = Peer::start(transport, options(), |_| handlers(&sender))
+            .map_err(|error| format!("The agent {name} cannot be connected: {error}."))?;
+        let params = InitializeParams {
+            protocol_version: VERSION,
+            client_capabilities: ClientCapabilities::default(),
+            client_info: Some(Implementation {
+                name: "bobbin".to_owned(),
+                title: Some("Bobbin".to_owned()),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            }),
+        };
+        let greeting = peer.call_with_timeout(method::INITIALIZE, params, GREETING);
+        let greeted: Result<InitializeResult, CallError> = tokio::select! {
+            greeted = greeting => greeted,
+            () = child.lost() => Err(CallError::ShutDown),
+        };
+        let why = match greeted {
+            Ok(info) if info.protocol_version == VERSION => {
+                return Ok(Agent {
+                    child,
+                    peer,
+                    events,
+                    info,
+                });
+            }
+            Ok(info) => format!("it speaks version {} of the protocol", info.protocol_version),
+            Err(CallError::TimedOut(_)) => {
+                format!("it did not answer initialize in {} s", GREETING.as_secs())
+            }
+            Err(CallError::ShutDown) => "it ended".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        drop(peer);
+        let ended = child.end(Duration::ZERO).await;
+        Err(format!(
+            "The agent {name} cannot be used: {why}. Check that Engines.{name}.Acp starts an agent that speaks the Agent \
+             Client Protocol, version {VERSION}.{}",
+            last_words(&ended)
+        ))
+    }
+
+    /// Returns the confined process of an agent.
+    async fn process(&self, config: &EngineConfig, root: &Path) -> Result<ProcessSpec, String> {
+        let name = &config.name;
+        let home = self.home(config);
+        let made = tokio::fs::create_dir_all(&home).await;
+        made.map_err(|error| {
+            format!(
+                "The agent {name} does not start: its home {} cannot be made: {error}.",
+                home.display()
+            )
+        })?;
+        let mut environment = self.environment.clone();
+        environment.set("HOME", &home);
+        for (variable, folder) in [
+            ("XDG_CACHE_HOME", ".cache"),
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_DATA_HOME", ".local/share"),
+            ("XDG_STATE_HOME", ".local/state"),
+        ] {
+            environment.set(variable, home.join(folder));
+        }
+        for (variable, value) in self.variables.iter() {
+            if config
+                .environment
+                .iter()
+                .any(|wanted| variable == wanted.as_str())
+            {
+                environment.set(variable, value);
+            }
+        }
+        let process = ProcessSpec::new(&config.program, root, environment).args(&config.arguments);
+        let needs = ProgramNeeds {
+            network: if config.network {
+                ProgramNetwork::Internet
+            } else {
+                ProgramNetwork::AsCommands
+            },
+            write: vec![home],
+        };
+        let confined = self.sandbox.confine(root, process, &needs).await;
+        confined.map_err(|not| {
+            format!(
+                "The agent {name} does not start, since nothing confines it here: {}. Run `bobbin doctor`, or set \
+                 Sandbox.Profile to \"full\" to run agents and commands without a sandbox.",
+                not.why
+            )
+        })
+    }
+}
+
+impl Agent {
+    /// Whether all messages that were read are in the queue.
+    pub(crate) fn is_read(&self) -> bool {
+        let stats = self.peer.stats();
+        stats.queued_inbound_count == 0 && stats.running_notification_count == 0
+    }
+
+    /// Ends the agent with everything that it started.
+    pub(crate) async fn end(self, at_once: bool) -> Ended {
+        // Its input ends with the connection.
+        drop(self.events);
+        drop(self.peer);
+        self.child.end(if at_once { Duration::ZERO } else { GRACE }).await
+    }
+}
+
+/// Returns the last lines of an agent, as a further sentence.
+pub(crate) fn last_words(ended: &Ended) -> String {
+    let lines = &ended.errors[ended.errors.len().saturating_sub(5)..];
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!(" Its last words: {}", lines.join(" | "))
+    }
+}
+
+/// Returns the sentence for an agent that wants a login.
+pub(crate) fn login(config: &EngineConfig, methods: &[AuthMethod], homes: &Path) -> String {
+    let name = &config.name;
+    let offered: Vec<&str> = methods
+        .iter()
+        .map(|method| {
+            if method.name.is_empty() {
+                method.id.as_str()
+            } else {
+                method.name.as_str()
+            }
+        })
+        .collect();
+    let offered = if offered.is_empty() {
+        String::new()
+    } else {
+        format!(" It offers: {}.", offered.join(", "))
+    };
+    let home = homes.join(name).join("home");
+    format!(
+        "The agent {name} wants a login.{offered} Run `HOME={} {}` in a terminal and log in there, or name the variable \
+         with its key in Engines.{name}.Environment.",
+        home.display(),
+        config.program
+    )
+}
+
+fn options() -> PeerOptions {
+    PeerOptions {
+        version_check: VersionCheck::Lenient,
+        cancel: CancelDialect {
+            method: method::CANCEL_REQUEST.to_owned(),
+            id_path: vec!["requestId".to_owned()],
+        },
+        // The protocol has a message of its own for prompts, and agents need not know this one.
+        cancel_on_abandon: |_| false,
+        ..PeerOptions::bridge()
+    }
+}
+
+/// Returns the handlers of an agent's messages. What was not offered is answered `-32601`.
+fn handlers(events: &mpsc::Sender<Event>) -> Handlers {
+    let (news, questions) = (events.clone(), events.clone());
+    Handlers::new()
+        .on_notification_deferred(
+            method::SESSION_UPDATE,
+            Mode::ordered(LANE),
+            move |context: NotificationContext| {
+                let news = news.clone();
+                async move {
+                    match context.decode::<SessionNotification>() {
+                        // The receiver is gone once the Turn is over.
+                        Ok(update) => drop(news.send(Event::Update(Box::new(update))).await),
+                        Err(error) => tracing::debug!(%error, "an update of an agent cannot be read"),
+                    }
+                }
+            },
+        )
+        .on_call_deferred(
+            method::SESSION_REQUEST_PERMISSION,
+            Mode::ordered(LANE),
+            move |context: CallContext, responder: Responder| {
+                let questions = questions.clone();
+                async move {
+                    match context.decode::<RequestPermissionParams>() {
+                        // The receiver is gone once the Turn is over.
+                        Ok(asked) => drop(
+                            questions
+                                .send(Event::Permission(Box::new(asked), responder))
+                                .await,
+                        ),
+                        Err(error) => responder.err(error),
+                    }
+                }
+            },
+        )
+        .ignore_notifications("_")
+}
+
+/// Returns a handle for calls beside the owner of an agent.
+pub(crate) fn handle(agent: &Agent) -> PeerHandle {
+    agent.peer.handle()
+}

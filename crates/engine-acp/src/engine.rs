@@ -1,0 +1,117 @@
+//! The engine of Threads whose configuration names another agent.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_agent_api::undo::Undo;
+use bobbin_children::{Children, Environment};
+use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use bobbin_model::ContextWindow;
+use bobbin_tools::ProgramSandbox;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use crate::agent::AgentStart;
+use crate::settings::{self, DeclaredEngine};
+use crate::turn::AgentTurn;
+
+/// The parts of a server that agents need.
+pub struct Surroundings {
+    /// Starts processes.
+    pub children: Children,
+    /// Confines them.
+    pub sandbox: ProgramSandbox,
+    /// The variables that every agent gets, except for its home.
+    pub environment: Environment,
+    /// The variables of the server, of which an engine gets those that its entry names.
+    pub variables: Vec<(OsString, OsString)>,
+    /// The directory with one home per engine.
+    pub homes: PathBuf,
+    /// The directory with the agents' sessions of the workspace's Threads.
+    pub sessions: PathBuf,
+    /// Records the changes of files.
+    pub undo: Option<Arc<dyn Undo>>,
+}
+
+/// Runs the Turns of Threads that name another agent, and all others with another engine.
+pub struct AcpEngine<E> {
+    engine: E,
+    engines: Arc<[DeclaredEngine]>,
+    start: AgentStart,
+    sessions: PathBuf,
+    undo: Option<Arc<dyn Undo>>,
+}
+
+impl<E> AcpEngine<E> {
+    /// Returns an engine that runs Turns of other Threads with `engine`.
+    pub fn new(engine: E, engines: Vec<DeclaredEngine>, surroundings: Surroundings) -> Self {
+        let Surroundings {
+            children,
+            sandbox,
+            environment,
+            variables,
+            homes,
+            sessions,
+            undo,
+        } = surroundings;
+        Self {
+            engine,
+            engines: engines.into(),
+            start: AgentStart {
+                children,
+                sandbox,
+                environment,
+                variables: variables.into(),
+                homes,
+            },
+            sessions,
+            undo,
+        }
+    }
+}
+
+impl<E: Engine> Engine for AcpEngine<E> {
+    fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        let config = turn.header().config.as_ref();
+        let Some(name) = config.and_then(|config| config.engine.clone()) else {
+            return self.engine.run(turn);
+        };
+        let Some(engine) = settings::find(&self.engines, &name) else {
+            let text = missing(&self.engines, &name);
+            return std::future::ready(Err(EngineFailure::Failed(text))).boxed();
+        };
+        let run = AgentTurn {
+            declared: engine.clone(),
+            start: self.start.clone(),
+            sessions: self.sessions.clone(),
+            undo: self.undo.clone(),
+            turn,
+        };
+        run.run().boxed()
+    }
+
+    fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
+        self.engine.window(model)
+    }
+}
+
+/// Returns the sentence for a name that no engine has, or whose engine does not count.
+fn missing(engines: &[DeclaredEngine], name: &str) -> String {
+    let is_untrusted = engines
+        .iter()
+        .any(|engine| engine.config.name.eq_ignore_ascii_case(name));
+    if is_untrusted {
+        return format!(
+            "The agent {name} does not start: this folder's configuration brings it along, and you have not trusted it. Run \
+             `bobbin trust`, which shows it first, and start the server again."
+        );
+    }
+    let known: Vec<&str> = engines.iter().map(|engine| engine.config.name.as_str()).collect();
+    let known = if known.is_empty() {
+        "none is configured".to_owned()
+    } else {
+        format!("known are {}", known.join(", "))
+    };
+    format!("There is no agent {name}: {known}. Add it to Engines in ~/.craft/config.json.")
+}

@@ -1,0 +1,530 @@
+//! One Turn with an agent: its process, its session, the prompt, the end.
+//!
+//! The input of a Turn is sent once. Before it is sent, that is on disk, so that no crash repeats it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_acp_wire::{
+    ContentBlock, LoadSessionParams, NewSessionParams, NewSessionResult, OpenedSession, PermissionOutcome,
+    PromptParams, PromptResult, RequestPermissionParams, RequestPermissionResult, SessionParams, StopReason,
+    code, method,
+};
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::policy::Judgement;
+use bobbin_agent_api::tool::Touches;
+use bobbin_agent_api::undo::{FileChanges, OpenCall, RecordedTurn, Undo};
+use bobbin_core::engine::{Ask, EngineFailure, TurnContext};
+use bobbin_peer::{CallError, Responder};
+use bobbin_undo::Changes;
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::agent::{Agent, AgentStart, Event, OPENING, handle, last_words, login};
+use crate::items::{NotShown, Shown, tool_name};
+use crate::permission;
+use crate::prompt;
+use crate::settings::{DeclaredEngine, EngineConfig, fingerprint};
+use crate::stored::{SentTurn, SessionFile, StoredSession};
+
+/// How long an agent may take to end a cancelled turn by itself. It is less than the core waits for an engine.
+const CANCEL_GRACE: Duration = Duration::from_millis(1500);
+/// How long a Turn waits for the files that have changed.
+const CHANGES: Duration = Duration::from_secs(1);
+/// Ended Turns that are compared with the session, and of which a new session gets the text.
+const TURNS: u32 = 64;
+/// Most open questions of an agent; a further one is answered as cancelled.
+const MAX_QUESTIONS: usize = 32;
+
+/// One Turn.
+pub(crate) struct AgentTurn {
+    pub(crate) declared: DeclaredEngine,
+    pub(crate) start: AgentStart,
+    pub(crate) sessions: PathBuf,
+    pub(crate) undo: Option<Arc<dyn Undo>>,
+    pub(crate) turn: TurnContext,
+}
+
+/// Why the Turn does not go on.
+enum Failure {
+    /// It was stopped.
+    Gone,
+    /// The agent is gone.
+    Lost,
+    /// The end of a sentence for the user.
+    Failed(EngineFailure),
+}
+
+impl From<TurnGone> for Failure {
+    fn from(_: TurnGone) -> Self {
+        Self::Gone
+    }
+}
+
+impl AgentTurn {
+    pub(crate) async fn run(self) -> Result<(), EngineFailure> {
+        let config = &self.declared.config;
+        let name = &config.name;
+        let file = SessionFile::of(&self.sessions, self.turn.thread());
+        let reading = file.clone();
+        let stored = blocking(move || reading.read()).await?;
+        let this = SentTurn::of(&self.turn.at_start().turn);
+        if let Some(stored) = stored.as_ref().filter(|stored| stored.sent == Some(this)) {
+            self.show_changes(self.interrupted_changes().await).await?;
+            if stored.answered {
+                return Ok(());
+            }
+            return Err(EngineFailure::Stopped {
+                code: "interrupted_by_restart",
+                text: format!(
+                    "The server ended while the agent {name} worked on this. What it had shown is above; it may have done \
+                     more. Your message is not sent again by itself: send another to go on."
+                ),
+            });
+        }
+        self.check_unchanged().await?;
+        let root = &self.turn.environment().root;
+        let mut agent = tokio::select! {
+            biased;
+            () = self.turn.cancelled().cancelled() => return Err(TurnGone.into()),
+            agent = self.start.start(config, root) => agent.map_err(EngineFailure::Failed)?,
+        };
+        let recording = self.record().await;
+        let driven = self.drive(&mut agent, stored, &file).await;
+        let ended = agent.end(driven.is_err()).await;
+        if let Some(recording) = recording
+            && let Ok(changes) = timeout(CHANGES, recording.end()).await
+        {
+            // A stopped Turn accepts no diff; its changes can be undone all the same.
+            let _ = self.show_changes(changes).await;
+        }
+        driven.map_err(|failure| match failure {
+            Failure::Gone => TurnGone.into(),
+            Failure::Failed(failure) => failure,
+            Failure::Lost => {
+                let why = match (ended.flood, ended.exit) {
+                    (Some(stream), _) => format!("was ended, since it flooded its {stream}"),
+                    (None, Some(exit)) => format!("ended in the middle of its work ({exit:?})"),
+                    (None, None) => "ended in the middle of its work".to_owned(),
+                };
+                EngineFailure::Failed(format!(
+                    "The agent {name} {why}. What it had shown is above. Your message is not sent again by itself: send \
+                     another to go on.{}",
+                    last_words(&ended)
+                ))
+            }
+        })
+    }
+
+    /// Refuses an engine of the folder that has changed since its user trusted it.
+    async fn check_unchanged(&self) -> Result<(), EngineFailure> {
+        let (declared, root) = (self.declared.clone(), self.turn.workspace().to_owned());
+        let is_unchanged =
+            blocking(move || declared.is_unchanged(|config| fingerprint(config, &root))).await?;
+        if is_unchanged {
+            return Ok(());
+        }
+        Err(EngineFailure::Failed(format!(
+            "The agent {} does not start: its files in this folder have changed since you trusted them. Read them, then run \
+             `bobbin trust`.",
+            self.declared.config.name
+        )))
+    }
+
+    /// Opens the session and sends the input, and what users add to the running Turn.
+    async fn drive(
+        &self,
+        agent: &mut Agent,
+        stored: Option<StoredSession>,
+        file: &SessionFile,
+    ) -> Result<(), Failure> {
+        let config = &self.declared.config;
+        let before = self.turn.history(self.turn.turn(), TURNS).await;
+        let before = before.map_err(|error| Failure::Failed(EngineFailure::Failed(error.to_string())))?;
+        let known = stored
+            .filter(|stored| stored.engine == config.name)
+            .filter(|stored| stored.sent.is_some_and(|sent| sent.is_last_of(&before)));
+        let mut blocks = Vec::new();
+        let cost = known.as_ref().map_or(0, |known| known.cost_micros);
+        let resumed = match known {
+            Some(known) => self.reopen(agent, &known.session).await?.then_some(known.session),
+            None => None,
+        };
+        let is_new = resumed.is_none();
+        let session = match resumed {
+            Some(session) => session,
+            None => self.open(agent).await?,
+        };
+        let mut shown = Shown::new(&self.turn, if is_new { 0 } else { cost });
+        if is_new && let Some(history) = prompt::history(&before) {
+            let text = format!(
+                "The agent {} does not remember this conversation. A new session of it got the conversation as text.",
+                config.name
+            );
+            shown.note("engine_session_new", text).await?;
+            blocks.push(history);
+        }
+        blocks.extend(prompt::blocks(&self.turn.at_start().turn.items));
+        let mut record = StoredSession {
+            engine: config.name.clone(),
+            session: session.clone(),
+            sent: Some(SentTurn::of(&self.turn.at_start().turn)),
+            answered: false,
+            cost_micros: shown.cost_micros,
+        };
+        loop {
+            self.write(file, &record).await?;
+            let stop = self.prompt(agent, &session, blocks, &mut shown).await?;
+            shown.end().await?;
+            if let Some(failure) = stopped(config, stop) {
+                return Err(Failure::Failed(failure));
+            }
+            let added = self.turn.guidance().await?;
+            blocks = prompt::blocks(&added);
+            record.cost_micros = shown.cost_micros;
+            if blocks.is_empty() {
+                record.answered = true;
+                // Everything is recorded before the Turn counts as answered.
+                self.turn.commit().await?;
+                return self.write(file, &record).await;
+            }
+        }
+    }
+
+    async fn write(&self, file: &SessionFile, record: &StoredSession) -> Result<(), Failure> {
+        let (file, record) = (file.clone(), record.clone());
+        let written = blocking(move || file.write(&record))
+            .await
+            .map_err(Failure::Failed)?;
+        written.map_err(|error| {
+            Failure::Failed(EngineFailure::Failed(format!(
+                "The session of the agent {} cannot be stored, so nothing more is sent: {error}. Free some space, then send \
+                 your message again.",
+                self.declared.config.name
+            )))
+        })
+    }
+
+    /// Opens the agent's session again, without its replay. Returns `false` if the agent does not have it.
+    async fn reopen(&self, agent: &mut Agent, session: &str) -> Result<bool, Failure> {
+        let capabilities = &agent.info.agent_capabilities;
+        let resumes = capabilities.session_capabilities.resume.is_some();
+        let loads = capabilities.load_session;
+        let params = LoadSessionParams {
+            session_id: session.to_owned(),
+            cwd: self.cwd(),
+            mcp_servers: Vec::new(),
+            additional_directories: Vec::new(),
+            meta: None,
+        };
+        let ways = [(resumes, method::SESSION_RESUME), (loads, method::SESSION_LOAD)];
+        for (_, way) in ways.into_iter().filter(|(offered, _)| *offered) {
+            match self.call::<OpenedSession>(agent, way, &params).await? {
+                Ok(_) => return Ok(true),
+                Err(error) => tracing::debug!(%error, way, "an agent does not open a session again"),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Opens a new session of the agent and returns its id.
+    async fn open(&self, agent: &mut Agent) -> Result<String, Failure> {
+        let params = NewSessionParams {
+            cwd: self.cwd(),
+            mcp_servers: Vec::new(),
+            additional_directories: Vec::new(),
+            meta: None,
+        };
+        let opened = self
+            .call::<NewSessionResult>(agent, method::SESSION_NEW, &params)
+            .await?;
+        match opened {
+            Ok(opened) => Ok(opened.session_id),
+            Err(error) => Err(self.refused(agent, &error)),
+        }
+    }
+
+    /// Calls the agent before a prompt; what it says meanwhile is a replay, which the record has.
+    async fn call<R: DeserializeOwned>(
+        &self,
+        agent: &mut Agent,
+        method: &str,
+        params: &(impl serde::Serialize + Sync),
+    ) -> Result<Result<R, CallError>, Failure> {
+        let peer = handle(agent);
+        let call = peer.call_with_timeout(method, params, OPENING);
+        tokio::pin!(call);
+        let answer = loop {
+            tokio::select! {
+                biased;
+                () = self.turn.cancelled().cancelled() => return Err(Failure::Gone),
+                Some(event) = agent.events.recv() => cancel(event),
+                answer = &mut call => break answer,
+                () = agent.child.lost() => return Err(Failure::Lost),
+            }
+        };
+        while !agent.is_read() || !agent.events.is_empty() {
+            match agent.events.try_recv() {
+                Ok(event) => cancel(event),
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+        if matches!(answer, Err(CallError::ShutDown)) {
+            return Err(Failure::Lost);
+        }
+        Ok(answer)
+    }
+
+    /// Sends a prompt and records what comes of it.
+    async fn prompt(
+        &self,
+        agent: &mut Agent,
+        session: &str,
+        blocks: Vec<ContentBlock>,
+        shown: &mut Shown,
+    ) -> Result<StopReason, Failure> {
+        let params = PromptParams {
+            session_id: session.to_owned(),
+            prompt: blocks,
+            meta: None,
+        };
+        let peer = handle(agent);
+        let call = peer.call::<PromptResult>(method::SESSION_PROMPT, params);
+        tokio::pin!(call);
+        let mut questions: FuturesUnordered<BoxFuture<'static, ()>> = FuturesUnordered::new();
+        let mut give_up: Option<Instant> = None;
+        let answer = loop {
+            let far = Instant::now() + Duration::from_hours(24);
+            tokio::select! {
+                biased;
+                () = self.turn.cancelled().cancelled(), if give_up.is_none() => {
+                    give_up = Some(Instant::now() + CANCEL_GRACE);
+                    let params = SessionParams { session_id: session.to_owned() };
+                    if peer.notify(method::SESSION_CANCEL, params).await.is_err() {
+                        return Err(Failure::Gone);
+                    }
+                }
+                () = sleep_until(give_up.unwrap_or(far)), if give_up.is_some() => return Err(Failure::Gone),
+                Some(()) = questions.next() => {}
+                Some(event) = agent.events.recv() => match give_up {
+                    Some(_) => cancel(event),
+                    None => self.event(event, session, shown, &mut questions).await?,
+                },
+                answer = &mut call => break answer,
+                () = agent.child.lost() => return Err(Failure::Lost),
+            }
+        };
+        if give_up.is_some() {
+            return Err(Failure::Gone);
+        }
+        // All updates of a turn come before its answer, but may still be on their way through the queue.
+        while !agent.is_read() || !agent.events.is_empty() {
+            match agent.events.try_recv() {
+                Ok(event @ Event::Update(_)) => self.event(event, session, shown, &mut questions).await?,
+                Ok(event @ Event::Permission(..)) => cancel(event),
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+        match answer {
+            Ok(result) => Ok(result.stop_reason),
+            Err(CallError::ShutDown) => Err(Failure::Lost),
+            Err(error) => Err(self.refused(agent, &error)),
+        }
+    }
+
+    async fn event(
+        &self,
+        event: Event,
+        session: &str,
+        shown: &mut Shown,
+        questions: &mut FuturesUnordered<BoxFuture<'static, ()>>,
+    ) -> Result<(), Failure> {
+        let done = match event {
+            Event::Update(news) if news.session_id == session => shown.update(news.update).await,
+            Event::Update(_) => Ok(()),
+            Event::Permission(asked, responder) => {
+                if asked.session_id != session || questions.len() >= MAX_QUESTIONS {
+                    answer(responder, PermissionOutcome::Cancelled);
+                    return Ok(());
+                }
+                let RequestPermissionParams {
+                    tool_call, options, ..
+                } = *asked;
+                match shown.asked(tool_call).await {
+                    Ok(call) => {
+                        let (turn, config) = (self.turn.clone(), self.declared.config.clone());
+                        questions.push(Box::pin(async move {
+                            let allows = allows(&turn, &config, call).await;
+                            let outcome = allows.map_or(PermissionOutcome::Cancelled, |allows| {
+                                permission::outcome(&options, allows)
+                            });
+                            answer(responder, outcome);
+                        }));
+                        Ok(())
+                    }
+                    Err(why) => Err(why),
+                }
+            }
+        };
+        done.map_err(|why| match why {
+            NotShown::Gone => Failure::Gone,
+            NotShown::TooMuch(what) => Failure::Failed(EngineFailure::Stopped {
+                code: "engine_flood",
+                text: format!(
+                    "The agent {} was ended, since it sent {what}. What it had shown is above. Send another message to go on.",
+                    self.declared.config.name
+                ),
+            }),
+        })
+    }
+
+    /// Returns the failure of a call that the agent has answered with an error, or not in time.
+    fn refused(&self, agent: &Agent, error: &CallError) -> Failure {
+        let config = &self.declared.config;
+        let text = match error {
+            CallError::Remote(error) if error.code == code::AUTHENTICATION_REQUIRED => {
+                login(config, &agent.info.auth_methods, &self.start.homes)
+            }
+            CallError::Remote(error) => format!(
+                "The agent {} answers: {} Send another message to go on.",
+                config.name,
+                sentence(&error.message)
+            ),
+            error => format!(
+                "The agent {} cannot go on: {error}. Send another message to try again.",
+                config.name
+            ),
+        };
+        Failure::Failed(EngineFailure::Failed(text))
+    }
+
+    fn cwd(&self) -> String {
+        self.turn.environment().root.to_string_lossy().into_owned()
+    }
+
+    fn recorded(&self) -> RecordedTurn {
+        RecordedTurn {
+            thread: self.turn.thread().clone(),
+            turn: self.turn.turn(),
+            root: self.turn.environment().root.clone(),
+        }
+    }
+
+    /// Records the files before the agent works. Without a record, its changes cannot be undone, and the user reads so.
+    async fn record(&self) -> Option<Box<dyn OpenCall>> {
+        let undo = self.undo.as_ref()?;
+        match undo.begin(self.recorded(), Touches::Anything).await {
+            Ok(open) => Some(open),
+            Err(why) => {
+                let text = format!("What this turn changes in files cannot be undone: {why}.");
+                let shown = Shown::new(&self.turn, 0);
+                let _ = shown.note("undo_unavailable", text).await;
+                None
+            }
+        }
+    }
+
+    async fn interrupted_changes(&self) -> FileChanges {
+        match &self.undo {
+            Some(undo) => undo.resume(self.recorded()).await,
+            None => FileChanges::default(),
+        }
+    }
+
+    /// Shows the diff of the Turn.
+    async fn show_changes(&self, changes: FileChanges) -> Result<(), TurnGone> {
+        let root = self.turn.environment().root.clone();
+        let recorded = self.turn.at_start().diff.clone();
+        let FileChanges { changed, unshown } = changes;
+        if changed.is_empty() && unshown.is_empty() {
+            return Ok(());
+        }
+        let diff = blocking(move || {
+            let mut changes = Changes::new(&root, recorded.as_ref());
+            changes.note(changed);
+            changes.note_omitted(unshown);
+            changes.diff()
+        });
+        match diff.await {
+            Ok(diff) => self.turn.diff(diff).await,
+            // The Turn remains valid; only its diff is missing.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Decides whether a call may run: by rules, then by earlier answers, the policy or a user.
+async fn allows(
+    turn: &TurnContext,
+    config: &EngineConfig,
+    call: bobbin_acp_wire::ToolCall,
+) -> Result<bool, TurnGone> {
+    let environment = turn.environment();
+    let (policy, root) = (environment.policy.clone(), environment.root.clone());
+    let (scope, reason) = permission::question(config, &call, &root);
+    let call_id = call.tool_call_id.clone();
+    let judged = blocking(move || permission::judge(&*policy, &call, &tool_name(&call), &root));
+    match judged.await {
+        Ok(Judgement::Allow) => Ok(true),
+        Ok(Judgement::Deny) => Ok(false),
+        Ok(Judgement::Ask) | Err(_) => {
+            let ask = Ask {
+                call_id,
+                scope,
+                reason,
+            };
+            Ok(turn.ask(ask).await?.approves())
+        }
+    }
+}
+
+/// Answers a question as cancelled, and drops an update.
+fn cancel(event: Event) {
+    match event {
+        Event::Update(_) => {}
+        Event::Permission(_, responder) => answer(responder, PermissionOutcome::Cancelled),
+    }
+}
+
+fn answer(responder: Responder, outcome: PermissionOutcome) {
+    responder.ok(RequestPermissionResult { outcome });
+}
+
+/// Returns the failure that a reason to stop stands for; `None` at an ordinary end.
+fn stopped(config: &EngineConfig, reason: StopReason) -> Option<EngineFailure> {
+    let name = &config.name;
+    let (code, why) = match reason {
+        StopReason::EndTurn | StopReason::Unknown => return None,
+        StopReason::MaxTokens => ("max_tokens", "its model has reached its bound of tokens"),
+        StopReason::MaxTurnRequests => (
+            "max_turn_requests",
+            "it has asked its model as often as it may in one turn",
+        ),
+        StopReason::Refusal => ("refusal", "it refuses to go on"),
+        StopReason::Cancelled => ("engine_cancelled", "it has cancelled the turn by itself"),
+    };
+    Some(EngineFailure::Stopped {
+        code,
+        text: format!("The agent {name} stopped: {why}. Send another message to go on."),
+    })
+}
+
+/// Returns a message with a full stop at its end.
+fn sentence(message: &str) -> String {
+    let message = message.trim();
+    if message.ends_with(['.', '!', '?']) {
+        message.to_owned()
+    } else {
+        format!("{message}.")
+    }
+}
+
+/// Runs work that blocks.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EngineFailure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| EngineFailure::Failed("The server is stopping. Send your message again.".to_owned()))
+}
