@@ -6,7 +6,7 @@
 //! answered with an error, and the next request joins a server anew and resumes the sessions that were open there.
 //!
 //! One task reads the client, and one serves each server; no server waits for another to start. Bounds:
-//! [`MAX_SERVERS`] servers, [`MAX_LISTED`] sessions that were only listed, and the bounds of the servers themselves.
+//! `MAX_SERVERS` servers, `MAX_LISTED` sessions that were only listed, and the bounds of the servers themselves.
 
 mod message;
 mod server;
