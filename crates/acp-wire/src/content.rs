@@ -40,7 +40,7 @@ pub enum ContentBlock {
         /// Its title for users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// What it is about.
+        /// Its description.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
         /// Its size in bytes.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 pub struct ElicitationParams {
     /// The question.
     pub message: String,
-    /// What it belongs to.
+    /// Its scope.
     #[serde(flatten)]
     pub scope: ElicitationScope,
     /// How it is asked.
@@ -16,7 +16,7 @@ pub struct ElicitationParams {
     pub mode: ElicitationMode,
 }
 
-/// What a question belongs to: a session, or a request outside of one.
+/// The owner of a question: a session, or a request outside of one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitationScope {
@@ -191,14 +191,14 @@ pub struct Choice {
 /// The answer of `elicitation/create`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ElicitationResult {
-    /// What the user did.
+    /// The user's action.
     pub action: ElicitationAction,
     /// The fields with their values, of an accepted form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Map<String, Value>>,
 }
 
-/// What a user did with a question.
+/// The action of a user who got a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ElicitationAction {

@@ -19,7 +19,7 @@ pub struct Supported {}
 pub struct InitializeParams {
     /// The newest version that the client speaks.
     pub protocol_version: u16,
-    /// What the client can.
+    /// The client's features.
     #[serde_as(deserialize_as = "DefaultOnNull")]
     #[serde(default)]
     pub client_capabilities: ClientCapabilities,
@@ -35,7 +35,7 @@ pub struct InitializeParams {
 pub struct InitializeResult {
     /// The version that both ends speak from here on.
     pub protocol_version: u16,
-    /// What the agent can.
+    /// The agent's features.
     #[serde_as(deserialize_as = "DefaultOnNull")]
     #[serde(default)]
     pub agent_capabilities: AgentCapabilities,
@@ -211,7 +211,7 @@ pub struct SessionCapabilities {
     pub close: Option<Supported>,
 }
 
-/// What an agent offers about logins.
+/// The offers of an agent about logins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentAuth {
     /// `logout`.

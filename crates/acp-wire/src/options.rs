@@ -1,4 +1,4 @@
-//! What a user can choose in a session: modes, options, models.
+//! The choices of a user in a session: modes, options, models.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct SessionMode {
     pub id: String,
     /// Its name for users.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -41,10 +41,10 @@ pub struct ConfigOption {
     pub id: String,
     /// Its name for users.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it is about.
+    /// Its subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<OptionCategory>,
     /// Its value and the values to choose from.
@@ -52,7 +52,7 @@ pub struct ConfigOption {
     pub kind: OptionKind,
 }
 
-/// What an option is about.
+/// The subject of an option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionCategory {
@@ -118,7 +118,7 @@ pub struct SelectChoice {
     pub value: String,
     /// Its name for users.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }

@@ -27,11 +27,11 @@ pub struct PermissionOption {
     pub option_id: String,
     /// Its name for users.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub kind: OptionKind,
 }
 
-/// What an answer means.
+/// The meaning of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionKind {
@@ -51,11 +51,11 @@ pub enum OptionKind {
 /// The answer of `session/request_permission`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPermissionResult {
-    /// What the user decided.
+    /// The user's decision.
     pub outcome: PermissionOutcome,
 }
 
-/// What the user decided.
+/// The user's decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum PermissionOutcome {

@@ -97,7 +97,7 @@ pub struct ListSessionsParams {
 pub struct ListSessionsResult {
     /// Sessions, newest first.
     pub sessions: Vec<SessionInfo>,
-    /// Where the next page starts, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

@@ -12,19 +12,19 @@ use crate::{ContentBlock, Meta};
 pub struct ToolCall {
     /// The call.
     pub tool_call_id: String,
-    /// What it does, for users.
+    /// Its work, for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The tool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What kind of work it is.
+    /// The kind of its work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<ToolKind>,
     /// How far it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<ToolCallStatus>,
-    /// What it shows; replaces what was shown.
+    /// Its content to show; replaces the content before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Vec<ToolCallContent>>,
     /// Which files it is about; replaces those before.
@@ -41,7 +41,7 @@ pub struct ToolCall {
     pub meta: Option<Meta>,
 }
 
-/// What kind of work a call does.
+/// The kind of a call's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {

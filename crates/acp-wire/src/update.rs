@@ -182,15 +182,15 @@ pub enum PlanStatus {
 pub struct AvailableCommand {
     /// Its name, without the slash.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     #[serde(default)]
     pub description: String,
-    /// What follows its name.
+    /// The text after its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<CommandInput>,
 }
 
-/// What follows the name of a command.
+/// The text after the name of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandInput {
     /// Shown while nothing was typed.

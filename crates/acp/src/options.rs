@@ -1,4 +1,4 @@
-//! What a user can choose in a session: its mode, its model, and how much the model thinks. Pure.
+//! The choices of a user in a session: its mode, its model, and how much the model thinks. Pure.
 //!
 //! Clients move from modes to options, so both are sent, and both change together.
 

@@ -52,7 +52,7 @@ pub(crate) fn skip(client: &Client, handle: &ThreadHandle, snapshot: &Snapshot) 
     };
     let turn = live.turn.id;
     with_view(client, handle, |view, out| {
-        begin(view, live, out);
+        turn_started(view, live, out);
         for item in &live.turn.items {
             view.seed_call(turn, item);
             if item.status != ItemStatus::Completed {
@@ -124,7 +124,7 @@ fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<SessionUpdate>) {
 
 /// Shows the running Turn so far.
 fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<SessionUpdate>) {
-    begin(view, live, out);
+    turn_started(view, live, out);
     let turn = live.turn.id;
     let changes = changes(&live.turn.items);
     for item in &live.turn.items {
@@ -160,7 +160,7 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<SessionUpdate>) {
 }
 
 /// Notes that a Turn runs.
-fn begin(view: &mut View, live: &LiveTurn, out: &mut Vec<SessionUpdate>) {
+fn turn_started(view: &mut View, live: &LiveTurn, out: &mut Vec<SessionUpdate>) {
     if let Some(first) = live.turn.items.first() {
         let started = Event::TurnStarted {
             turn: live.turn.id,

@@ -28,6 +28,7 @@ use parking_lot::Mutex;
 
 use crate::logins::{Logins, over_http};
 use crate::resolve::{ServerPlaces, is_sandboxed, resolve};
+use crate::session_servers::SessionServers;
 use crate::settings::{self, DeclaredServer, ServerFile, of_server};
 use crate::{Host, ServerSpec};
 
@@ -52,6 +53,8 @@ pub struct Servers {
     /// Our own environment.
     variables: Vec<(OsString, OsString)>,
     host: Arc<Host>,
+    /// Those that clients bring along with their sessions.
+    sessions: SessionServers,
     logins: Logins,
     broadcasts: Broadcasts,
     state: Mutex<State>,
@@ -84,7 +87,14 @@ impl Servers {
         if let Err(error) = std::fs::create_dir_all(&places.own) {
             tracing::warn!(%error, "the directory in which MCP servers start cannot be made");
         }
+        let sessions = SessionServers::new(
+            places.clone(),
+            variables.clone(),
+            children.clone(),
+            pictures.clone(),
+        );
         Self {
+            sessions,
             sandbox,
             file: places.root.join(FILE),
             own_file: Mutex::new(None),
@@ -106,6 +116,11 @@ impl Servers {
             }),
             changing: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// Returns the servers that clients bring along with their sessions.
+    pub fn sessions(&self) -> &SessionServers {
+        &self.sessions
     }
 
     /// Sets the user's own configuration file that clients may change; `None` for none.
@@ -545,7 +560,7 @@ impl ToolServers for Servers {
 
     fn end(&self) -> BoxFuture<'_, ()> {
         async {
-            tokio::join!(self.logins.end(), self.host.end());
+            tokio::join!(self.logins.end(), self.host.end(), self.sessions.end());
         }
         .boxed()
     }

@@ -33,7 +33,7 @@ struct Shared {
 
 impl SessionServers {
     /// Returns an empty list. Servers find programs and values in `variables`.
-    pub fn new(
+    pub(crate) fn new(
         places: ServerPlaces,
         variables: Vec<(OsString, OsString)>,
         children: Children,
@@ -49,7 +49,7 @@ impl SessionServers {
     }
 
     /// Ends all servers for good.
-    pub async fn end(&self) {
+    pub(crate) async fn end(&self) {
         let hosts: Vec<_> = self.0.hosts.lock().drain().map(|(_, host)| host).collect();
         join_all(hosts.iter().map(|host| host.end())).await;
     }

@@ -19,7 +19,7 @@ use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, T
 use bobbin_editor_kit::EditorTools;
 use bobbin_engine_acp::{AcpEngine, Surroundings as AgentSurroundings};
 use bobbin_hooks::{HookRunner, ManagedHooks};
-use bobbin_mcp::{ServerPlaces, Servers, SessionServers, logins};
+use bobbin_mcp::{ServerPlaces, Servers, logins};
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
@@ -64,8 +64,6 @@ pub struct Opened {
     pub(crate) prompts: Arc<Prompts>,
     /// Its MCP servers.
     pub(crate) servers: Arc<Servers>,
-    /// The MCP servers that clients bring along with their sessions.
-    session_servers: SessionServers,
     /// Its hooks.
     hooks: Arc<HookRunner>,
     /// Its external channels.
@@ -144,7 +142,6 @@ impl Opened {
         self.terminals.end().await;
         tokio::join!(
             self.servers.end(),
-            self.session_servers.end(),
             self.hermes.end(),
             self.finecode.end(),
             self.channels.host().end()
@@ -206,18 +203,11 @@ pub async fn prepare(
     let terminals = terminals(workspace, &children)?;
     let places = ServerPlaces::of(workspace, logins(state.path()));
     let confining = confine::servers(&confined, &places);
-    let variables = with_search_path(variables, &own);
-    let session_servers = SessionServers::new(
-        places.clone(),
-        variables.clone(),
-        children.clone(),
-        Arc::new(terminals.clone()),
-    );
     let servers = Arc::new(Servers::new(
         places,
         trust_file.clone(),
         config.tool_servers.clone(),
-        variables,
+        with_search_path(variables, &own),
         (children.clone(), confining),
         Arc::new(terminals.clone()),
         &broadcasts,
@@ -244,7 +234,7 @@ pub async fn prepare(
     let git = (children, own, sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox.clone()),
-        (&servers, &session_servers, &hosted, &jobs),
+        (&servers, &hosted, &jobs),
         editor_tools.clone(),
     );
     let opened = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
@@ -283,7 +273,6 @@ pub async fn prepare(
         helpers,
         prompts,
         servers,
-        session_servers,
         channels: hosted.channels,
         plugins: hosted.plugins,
         managed_hooks: hosted.managed_hooks,
@@ -428,12 +417,12 @@ fn agents(
 /// Returns the tools together with those of the server's other parts.
 fn with_sources(
     tools: ToolSet,
-    (servers, session_servers, hosted, jobs): (&Servers, &SessionServers, &HostedFeatures, &Schedules),
+    (servers, hosted, jobs): (&Servers, &HostedFeatures, &Schedules),
     editor_tools: Arc<EditorTools>,
 ) -> ToolSet {
     let sources: [Arc<dyn ToolSource>; 7] = [
         // Of two servers with one name, that of the session counts in it.
-        Arc::new(session_servers.clone()),
+        Arc::new(servers.sessions().clone()),
         servers.source(),
         hosted.finecode.source(),
         jobs.tools(),
@@ -527,7 +516,7 @@ pub fn services(opened: &Opened) -> Services {
             .with(InstructionFiles {
                 find: bobbin_agent::instruction_files,
             })
-            .with::<Arc<dyn SessionToolServers>>(Arc::new(opened.session_servers.clone()))
+            .with::<Arc<dyn SessionToolServers>>(Arc::new(opened.servers.sessions().clone()))
             .with(FileNames::new(opened.threads.settings().workspace.clone())),
     }
 }

@@ -36,7 +36,7 @@ pub(super) async fn close(client: &Client, request: &CallContext, responder: Res
     responder.ok(Empty {});
 }
 
-/// Deletes a session for everybody. One that is not there is deleted already.
+/// Deletes a session for all clients. One that is not there is deleted already.
 pub(super) async fn delete(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = decoded::<SessionParams>(request, responder) else {
         return;

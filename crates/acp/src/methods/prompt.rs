@@ -27,8 +27,8 @@ struct Prompt {
     tokens: Tokens,
 }
 
-/// What became of a prompt.
-enum Begun {
+/// The result of the attempt to record a prompt.
+enum Taken {
     /// It has a place: its answer comes with its Turn's end.
     Recorded(Place),
     /// It has none: this is its answer.
@@ -73,13 +73,13 @@ pub(super) fn prompt(client: &Client, request: &CallContext, responder: Responde
 impl Prompt {
     /// Serves the prompt until it is answered.
     async fn run(self, input: Input, before: Option<CancellationToken>, cancelled: CancellationToken) {
-        let begun = self.begin(input, before, &cancelled).await;
+        let taken = self.take(input, before, &cancelled).await;
         self.tokens.recorded.cancel();
-        match begun {
-            Begun::Answered(end) => return self.end(end),
+        match taken {
+            Taken::Answered(end) => return self.end(end),
             // It was cancelled while it was being recorded.
-            Begun::Recorded(place) if self.tokens.stop.is_cancelled() => self.withdraw(place).await,
-            Begun::Recorded(_) => {}
+            Taken::Recorded(place) if self.tokens.stop.is_cancelled() => self.withdraw(place).await,
+            Taken::Recorded(_) => {}
         }
         tokio::select! {
             () = self.tokens.over.cancelled() => return,
@@ -95,12 +95,12 @@ impl Prompt {
     }
 
     /// Reads what the prompt brings along and records it, after the prompt before it.
-    async fn begin(
+    async fn take(
         &self,
         input: Input,
         before: Option<CancellationToken>,
         cancelled: &CancellationToken,
-    ) -> Begun {
+    ) -> Taken {
         let Input { message, contexts } = input;
         let reading = async {
             let read = self.read(&message, contexts).await?;
@@ -111,15 +111,15 @@ impl Prompt {
         };
         let read = tokio::select! {
             biased;
-            () = self.client.peer.closed() => return Begun::Answered(Err(leaving())),
-            () = cancelled.cancelled() => return Begun::Answered(Ok(StopReason::Cancelled)),
-            () = self.tokens.stop.cancelled() => return Begun::Answered(Ok(StopReason::Cancelled)),
+            () = self.client.peer.closed() => return Taken::Answered(Err(leaving())),
+            () = cancelled.cancelled() => return Taken::Answered(Ok(StopReason::Cancelled)),
+            () = self.tokens.stop.cancelled() => return Taken::Answered(Ok(StopReason::Cancelled)),
             read = reading => read,
         };
         match read {
             // From here on a cancel takes back what is recorded.
             Ok(brought) => self.record(message, brought).await,
-            Err(end) => Begun::Answered(end),
+            Err(end) => Taken::Answered(end),
         }
     }
 
@@ -159,10 +159,10 @@ impl Prompt {
     }
 
     /// Starts the prompt's Turn, or queues it behind the running one.
-    async fn record(&self, message: String, brought: Brought) -> Begun {
+    async fn record(&self, message: String, brought: Brought) -> Taken {
         let handle = match self.client.threads().thread(&self.thread).await {
             Ok(handle) => handle,
-            Err(error) => return Begun::Answered(Err(errors::of(&error))),
+            Err(error) => return Taken::Answered(Err(errors::of(&error))),
         };
         let unread = brought.unread.into_iter();
         let notices = self.client.acp.sessions.with(&self.thread, |open| {
@@ -175,38 +175,38 @@ impl Prompt {
         self.client.send(&self.thread, notices.unwrap_or_default()).await;
         let message = brought.message.unwrap_or(InputPart::Text { text: message });
         let input: Vec<InputPart> = std::iter::once(message).chain(brought.parts).collect();
-        let begun = match self.start(&handle, input.clone()).await {
+        let taken = match self.start(&handle, input.clone()).await {
             Err(CoreError::Refused(Refusal::TurnInProgress { .. })) => self.queue(&handle, input).await,
             started => started,
         };
-        match begun {
-            Ok(place) => Begun::Recorded(place),
-            Err(error) => Begun::Answered(Err(errors::of(&error))),
+        match taken {
+            Ok(place) => Taken::Recorded(place),
+            Err(error) => Taken::Answered(Err(errors::of(&error))),
         }
     }
 
     async fn start(&self, handle: &ThreadHandle, input: Vec<InputPart>) -> Result<Place, CoreError> {
         let (request, reach) = (self.turn_of(input), self.reaching());
-        let (tell, told) = oneshot::channel();
+        let (done, placed) = oneshot::channel();
         // Before any client can see the Turn, so that its end finds the prompt.
         let reply: Reply<StartedTurn> = Box::new(move |started| {
             let started = started.map(|started| started.turn.id);
-            drop(tell.send(started.map(|turn| reach(Place::Runs(turn)))));
+            drop(done.send(started.map(|turn| reach(Place::Runs(turn)))));
         });
         handle.send(Command::StartTurn { request, reply }).await;
-        told.await.unwrap_or(Err(CoreError::Stopping))
+        placed.await.unwrap_or(Err(CoreError::Stopping))
     }
 
     /// Queues the prompt. It runs whatever happens to the Turn before it.
     async fn queue(&self, handle: &ThreadHandle, input: Vec<InputPart>) -> Result<Place, CoreError> {
         let (request, reach) = (self.turn_of(input), self.reaching());
-        let (tell, told) = oneshot::channel();
+        let (done, placed) = oneshot::channel();
         let reply: Reply<Enqueued> = Box::new(move |queued| {
             let queued = queued.map(|queued| queued.entry.id);
-            drop(tell.send(queued.map(|id| reach(Place::Waits(id)))));
+            drop(done.send(queued.map(|id| reach(Place::Waits(id)))));
         });
         handle.send(Command::EnqueueNext { request, reply }).await;
-        told.await.unwrap_or(Err(CoreError::Stopping))
+        placed.await.unwrap_or(Err(CoreError::Stopping))
     }
 
     /// Returns the note of the prompt's place.

@@ -5,8 +5,8 @@
 //! answered here, and sent to each server that is joined. A server that goes away answers nothing more: its requests are
 //! answered with an error, and the next request joins a server anew and resumes the sessions that were open there.
 //!
-//! One task reads the client, and one serves each server; a server that does not start holds up no other. Bounds:
-//! [`MAX_SERVERS`] servers, [`MAX_LISTED`] sessions that were only listed, and the bounds of the servers themselves.
+//! One task reads the client, and one serves each server; no server waits for another to start. Bounds:
+//! `MAX_SERVERS` servers, `MAX_LISTED` sessions that were only listed, and the bounds of the servers themselves.
 
 mod message;
 mod server;
@@ -79,7 +79,7 @@ pub async fn run(
     }
 }
 
-/// What the tasks share.
+/// The parts that all tasks share.
 pub(crate) struct Shared {
     client: Writer,
     table: Mutex<Table>,
@@ -88,7 +88,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Writes a message to the client.
-    async fn tell(&self, message: Bytes) {
+    async fn write(&self, message: Bytes) {
         if let Err(error) = send(&self.client, message).await {
             tracing::debug!(%error, "the client cannot be written to");
         }
@@ -126,7 +126,7 @@ impl Up {
                 Err(why) => Some(refused(&why)),
             };
             if let Some(answer) = answer {
-                self.shared.tell(answer).await;
+                self.shared.write(answer).await;
             }
             while self.servers.try_join_next().is_some() {}
         }

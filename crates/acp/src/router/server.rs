@@ -34,7 +34,7 @@ pub(super) async fn serve(
     messages.close();
     let answers = shared.table.lock().gone(&folder, &why);
     for answer in answers {
-        shared.tell(answer).await;
+        shared.write(answer).await;
     }
 }
 
@@ -50,8 +50,8 @@ async fn talk(
         mut writer,
     } = server;
     let up = async {
-        let beginning = shared.table.lock().beginning(folder);
-        for message in beginning {
+        let first = shared.table.lock().first_messages(folder);
+        for message in first {
             if let Err(error) = write(&mut *writer, message).await {
                 return tracing::debug!(%error, "a server cannot be greeted");
             }
@@ -64,7 +64,7 @@ async fn talk(
         // The client has left.
         let reason = CloseReason::default();
         if let Err(error) = poll_fn(|cx| writer.poll_close(cx, &reason)).await {
-            tracing::debug!(%error, "a server was not told goodbye");
+            tracing::debug!(%error, "a connection to a server was not closed in order");
         }
     };
     let down = down(shared, slot, &mut *reader);
@@ -126,7 +126,7 @@ fn passed(shared: &Shared, slot: usize, bytes: &Bytes) -> Option<Bytes> {
         return None;
     };
     if let (None, Some(id)) = (&message.method, message.id) {
-        let is_wanted = shared.table.lock().told(id.get(), &message);
+        let is_wanted = shared.table.lock().note_answer(id.get(), &message);
         return is_wanted.then(|| bytes.clone());
     }
     Some(message.for_client(slot).unwrap_or_else(|| bytes.clone()))

@@ -1,4 +1,4 @@
-//! What a router knows: the servers it has joined, the sessions that are open there, the requests without an answer.
+//! The knowledge of a router: the servers it has joined, the sessions that are open there, the requests without an answer.
 //! Plain data.
 
 use std::collections::{HashMap, HashSet};
@@ -92,7 +92,7 @@ impl Table {
     }
 
     /// Returns what a server that is joined anew is sent first: `initialize`, and the sessions that were open.
-    pub(super) fn beginning(&self, folder: &Path) -> Vec<Bytes> {
+    pub(super) fn first_messages(&self, folder: &Path) -> Vec<Bytes> {
         let open = self.sessions.iter().filter_map(|(session, known)| {
             let params = known.opened.as_deref().filter(|_| known.folder == folder)?;
             let mut params: Map<String, Value> = serde_json::from_str(params).ok()?;
@@ -167,7 +167,7 @@ impl Table {
     }
 
     /// Records a server's answer. Returns whether the client gets it.
-    pub(super) fn told(&mut self, id: &str, message: &Message<'_>) -> bool {
+    pub(super) fn note_answer(&mut self, id: &str, message: &Message<'_>) -> bool {
         if let Ok(own) = serde_json::from_str::<String>(id)
             && own.starts_with(OWN)
         {

@@ -29,7 +29,7 @@ use call::{Call, CallEnd};
 pub(crate) use call::{kind, wire_id};
 pub(crate) use subagent_questions::key as subagent_key;
 
-/// What is known of a session's model and workspace.
+/// Facts about a session's model and workspace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     /// The workspace.

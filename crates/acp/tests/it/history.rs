@@ -17,8 +17,8 @@ async fn a_load_replays_everything_in_order_and_then_answers_with_an_object() {
     let mut client = server.client_with(json!({})).await;
     let (seen, answer) = server.open(&mut client, "session/load", &session).await;
     assert_eq!(answer["result"]["modes"]["currentModeId"], "agent");
-    let turns: String = (0..12).map(|number| format!("turn {number}")).collect();
-    assert_eq!(said(&seen, "agent_message_chunk"), turns);
+    let turns: Vec<String> = (0..12).map(|number| format!("turn {number}")).collect();
+    assert_eq!(said(&seen, "agent_message_chunk"), turns.concat());
     assert!(said(&seen, "user_message_chunk").starts_with("say turn 0say turn 1"));
     assert_eq!(said(&seen, "agent_thought_chunk"), "hm");
     let (_, answer) = prompt(&mut client, &session, "say on").await;

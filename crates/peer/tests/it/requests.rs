@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bobbin_peer::{
-    CallContext, ConfigError, ErrorObject, HandlerError, Handlers, Mode, NoParams, Peer, PeerOptions,
+    CallContext, ConfigError, ErrorObject, HandlerError, Handlers, Mode, NoParams, Peer, PeerHandle,
+    PeerOptions, Responder,
 };
+use bytes::Bytes;
 use parking_lot::Mutex;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -765,4 +767,44 @@ async fn a_handler_may_say_cancelled_by_itself(
     .await;
     world.far.request(1, "stop", Value::Null).await;
     assert_eq!(within(world.far.error_of(1)).await, -32800);
+}
+
+#[tokio::test]
+async fn an_answer_in_a_batch_of_messages_comes_right_after_those_before_it() {
+    let handlers = |peer: PeerHandle| {
+        let notes = peer.clone();
+        Handlers::new()
+            .on_call_deferred("slow", Mode::Concurrent, move |_, responder: Responder| {
+                let peer = notes.clone();
+                async move {
+                    let note = |n: u32| {
+                        Bytes::from(format!(r#"{{"jsonrpc":"2.0","method":"note","params":[{n}]}}"#))
+                    };
+                    let answer = responder.into_message(Ok(json!({ "done": true }))).unwrap();
+                    peer.send_batch(vec![note(1), answer, note(2)]).await.unwrap();
+                }
+            })
+            .on_call_deferred("bad", Mode::Concurrent, move |_, responder: Responder| {
+                let peer = peer.clone();
+                async move {
+                    let error = ErrorObject::new(-7, "bad");
+                    let answer = responder.into_message(Err::<(), _>(error)).unwrap();
+                    peer.send_batch(vec![answer]).await.unwrap();
+                }
+            })
+    };
+    let mut world = World::new(Wire::Lines, handlers).await;
+    world.far.request(1, "slow", json!([])).await;
+    assert_eq!(world.far.recv().await["params"], json!([1]));
+    let answer = world.far.recv().await;
+    assert_eq!(
+        (&answer["id"], &answer["result"]["done"]),
+        (&json!(1), &json!(true))
+    );
+    assert_eq!(world.far.recv().await["params"], json!([2]));
+    world.far.request(2, "bad", json!([])).await;
+    assert_eq!(world.far.recv().await["error"]["code"], -7);
+    world
+        .eventually(|stats| stats.running_inbound_request_count == 0)
+        .await;
 }
