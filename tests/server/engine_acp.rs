@@ -31,7 +31,7 @@ while read -r line; do
     prompt=$id
     case "$line" in
     *die*) text 'before the end'; echo 'out of tea' >&2; exit 3 ;;
-    *wait*) text waiting ;;
+    *wait*) text brewing ;;
     *)
       update '{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}'
       text 'I '; text edit.
@@ -188,7 +188,7 @@ async fn a_turn_that_is_stopped_ends_with_what_was_shown() {
     let started = client.start_turn(&thread, "Please wait.").await;
     client
         .find("the agent speaks", |message| {
-            message.to_string().contains("waiting")
+            message.to_string().contains("brewing")
         })
         .await;
     client
@@ -197,7 +197,7 @@ async fn a_turn_that_is_stopped_ends_with_what_was_shown() {
     ended(&mut client).await;
     let turn = first_turn(&mut client, &thread).await;
     assert_eq!(turn["status"], "cancelled");
-    assert!(turn.to_string().contains("waiting"), "{turn}");
+    assert!(turn.to_string().contains("brewing"), "{turn}");
 }
 
 #[tokio::test]
@@ -209,12 +209,18 @@ async fn a_server_that_is_killed_ends_the_turn_and_sends_nothing_again() {
     client.start_turn(&thread, "Please wait.").await;
     client
         .find("the agent speaks", |message| {
-            message.to_string().contains("waiting")
+            message.to_string().contains("brewing")
         })
         .await;
     server.kill().await;
     let server = workspace.web_socket();
     let mut client = server.client("me").await;
+    let mut first = first_turn(&mut client, &thread).await;
+    while first["completedAt"].is_null() {
+        first = first_turn(&mut client, &thread).await;
+    }
+    assert_eq!(first["status"], "failed", "{first}");
+    assert!(first.to_string().contains("not sent again"), "{first}");
     client
         .call("thread/subscribe", json!({ "threadId": thread }))
         .await;
