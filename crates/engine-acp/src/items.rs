@@ -260,7 +260,7 @@ impl Shown {
                 let text = head_and_tail(&result_text(&shown.call), MAX_RESULT_BYTES);
                 let success = status == ToolCallStatus::Completed;
                 let change = self::change(&shown.call, &self.root);
-                self.turn.add(result(id, text.into(), success, change)).await?;
+                self.turn.add(result(id, text, success, change)).await?;
             }
             Some(ToolCallStatus::Pending | ToolCallStatus::Unknown) | None => {}
         }

@@ -99,7 +99,8 @@ fn detail(config: &EngineConfig) -> String {
     line.extend(config.arguments.iter().map(String::as_str));
     let mut detail = format!("runs {:?}", line.join(" "));
     if !config.environment.is_empty() {
-        detail.push_str(&format!(" with {}", config.environment.join(", ")));
+        detail.push_str(" with ");
+        detail.push_str(&config.environment.join(", "));
     }
     if config.network {
         detail.push_str(", with network");

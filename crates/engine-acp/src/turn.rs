@@ -35,6 +35,8 @@ use crate::stored::{SentTurn, SessionFile, StoredSession};
 const CANCEL_GRACE: Duration = Duration::from_millis(1500);
 /// How long a Turn waits for the files that have changed.
 const CHANGES: Duration = Duration::from_secs(1);
+/// How long the last messages of an agent that has ended may take to be read.
+const LAST_NEWS: Duration = Duration::from_millis(500);
 /// Ended Turns that are compared with the session, and of which a new session gets the text.
 const TURNS: u32 = 64;
 /// Most open questions of an agent; a further one is answered as cancelled.
@@ -315,11 +317,23 @@ impl AgentTurn {
                     None => self.event(event, session, shown, &mut questions).await?,
                 },
                 answer = &mut call => break answer,
-                () = agent.child.lost() => return Err(Failure::Lost),
+                () = agent.child.lost() => break Err(CallError::ShutDown),
             }
         };
         if give_up.is_some() {
             return Err(Failure::Gone);
+        }
+        if matches!(answer, Err(CallError::ShutDown)) {
+            // What it said before its end may still be in the pipe.
+            let closing = timeout(LAST_NEWS, peer.closed());
+            tokio::pin!(closing);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(event) = agent.events.recv() => self.event(event, session, shown, &mut questions).await?,
+                    _ = &mut closing => return Err(Failure::Lost),
+                }
+            }
         }
         // All updates of a turn come before its answer, but may still be on their way through the queue.
         while !agent.is_read() || !agent.events.is_empty() {
@@ -331,7 +345,6 @@ impl AgentTurn {
         }
         match answer {
             Ok(result) => Ok(result.stop_reason),
-            Err(CallError::ShutDown) => Err(Failure::Lost),
             Err(error) => Err(self.refused(agent, &error)),
         }
     }

@@ -291,7 +291,8 @@ impl Client<'_> {
 
     /// Notes which model answers where no setting and no flag names one.
     async fn note_default_model(&self, thread: &str) {
-        if self.request.model.is_some() || self.request.output == Output::Json {
+        let request = &self.request;
+        if request.model.is_some() || request.agent.is_some() || request.output == Output::Json {
             return;
         }
         let read = call(&self.peer, "thread/read", &json!({ "threadId": thread })).await;
