@@ -13,22 +13,22 @@ use sqlx::{Arguments, AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type};
 /// Most statements of a text that the driver caches: longer texts rarely recur. The driver caches a hundred texts.
 const KEPT_UP_TO: usize = 16;
 
-/// Most statements of a text. Nearly every write has fewer, and twice as many took as long.
+/// Most statements of a text (a guess: most writes have fewer, and 8 KB are copied quickly).
 const MAX_STATEMENTS: usize = 64;
 
 /// Statements in order.
 #[derive(Default)]
 pub(crate) struct Script {
-    /// The texts that are full.
-    full: Vec<Text>,
-    last: Text,
+    /// The trips whose texts are full.
+    full: Vec<Trip>,
+    last: Trip,
     /// The first parameter that could not be encoded.
     broken: Option<sqlx::Error>,
 }
 
 /// Statements that are executed in one trip.
 #[derive(Default)]
-struct Text {
+struct Trip {
     text: String,
     statements: usize,
     arguments: SqliteArguments,
@@ -47,7 +47,7 @@ impl Script {
         if self.last.statements == MAX_STATEMENTS {
             self.full.push(std::mem::take(&mut self.last));
         }
-        let Text { text, statements, .. } = &mut self.last;
+        let Trip { text, statements, .. } = &mut self.last;
         if !text.is_empty() {
             text.push(';');
         }
@@ -69,14 +69,14 @@ impl Script {
         if let Some(error) = self.broken {
             return Err(error);
         }
-        for text in self.full {
-            text.run(connection).await?;
+        for trip in self.full {
+            trip.run(connection).await?;
         }
         self.last.run(connection).await
     }
 }
 
-impl Text {
+impl Trip {
     async fn run(self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         debug_assert_eq!(
             self.text.matches('?').count(),
@@ -174,7 +174,7 @@ mod tests {
         script.then("INSERT INTO t (a) VALUES (?)").bind(0);
         let script = script.in_new_transaction();
         let texts = script.full.iter().chain([&script.last]);
-        let most = texts.map(|text| text.text.matches("INSERT").count()).max();
+        let most = texts.map(|trip| trip.text.matches("INSERT").count()).max();
         assert_eq!(most, Some(MAX_STATEMENTS));
         // The last statement fails, so all of them are rolled back.
         script.run(&mut connection).await.unwrap_err();
