@@ -2796,6 +2796,8 @@ export interface ThreadConfiguration {
   automationTaskDirectory?: string;
   /** Names of further tools. */
   customTools?: string[];
+  /** Another agent that runs the Turns of this Thread: the name of an engine of the configuration. */
+  engine?: string;
   /** Prefixes of the ACP extensions in use. */
   extensions?: string[];
   /** More MCP servers for this Thread, in the shape of `mcp/upsert`. */

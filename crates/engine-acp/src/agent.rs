@@ -37,7 +37,7 @@ const MAX_MESSAGE: usize = 16 << 20;
 /// The lane of messages whose order counts.
 const LANE: &str = "session";
 
-/// What all agents of a workspace start with.
+/// The parts that all agents of a workspace start with.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentStart {
     pub(crate) children: Children,

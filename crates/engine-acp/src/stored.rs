@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Most bytes of a file that is read.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// What is known of the agent of a Thread.
+/// The stored facts about the agent of a Thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StoredSession {

@@ -15,6 +15,7 @@ use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::policy::Judgement;
 use bobbin_agent_api::tool::Touches;
 use bobbin_agent_api::undo::{FileChanges, OpenCall, RecordedTurn, Undo};
+use bobbin_children::Exit;
 use bobbin_core::engine::{Ask, EngineFailure, TurnContext};
 use bobbin_peer::{CallError, Responder};
 use bobbin_undo::Changes;
@@ -83,7 +84,7 @@ impl AgentTurn {
             return Err(EngineFailure::Stopped {
                 code: "interrupted_by_restart",
                 text: format!(
-                    "The server ended while the agent {name} worked on this. What it had shown is above; it may have done \
+                    "The server ended while the agent {name} worked on this. The Thread shows its work so far; it may have done \
                      more. Your message is not sent again by itself: send another to go on."
                 ),
             });
@@ -110,11 +111,21 @@ impl AgentTurn {
             Failure::Lost => {
                 let why = match (ended.flood, ended.exit) {
                     (Some(stream), _) => format!("was ended, since it flooded its {stream}"),
-                    (None, Some(exit)) => format!("ended in the middle of its work ({exit:?})"),
-                    (None, None) => "ended in the middle of its work".to_owned(),
+                    (None, Some(Exit::Exited(code))) => {
+                        format!("ended in the middle of its work, with exit code {code}")
+                    }
+                    (None, Some(Exit::Signaled(signal))) => {
+                        format!("ended in the middle of its work, by signal {signal}")
+                    }
+                    (None, Some(Exit::OverMemory(limit))) => {
+                        format!("was ended, since it used more than {} MiB", limit >> 20)
+                    }
+                    (None, Some(Exit::TimedOut | Exit::Cancelled) | None) => {
+                        "ended in the middle of its work".to_owned()
+                    }
                 };
                 EngineFailure::Failed(format!(
-                    "The agent {name} {why}. What it had shown is above. Your message is not sent again by itself: send \
+                    "The agent {name} {why}. The Thread shows its work so far. Your message is not sent again by itself: send \
                      another to go on.{}",
                     last_words(&ended)
                 ))
@@ -388,7 +399,7 @@ impl AgentTurn {
             NotShown::TooMuch(what) => Failure::Failed(EngineFailure::Stopped {
                 code: "engine_flood",
                 text: format!(
-                    "The agent {} was ended, since it sent {what}. What it had shown is above. Send another message to go on.",
+                    "The agent {} was ended, since it sent {what}. The Thread shows its work so far. Send another message to go on.",
                     self.declared.config.name
                 ),
             }),

@@ -3060,6 +3060,8 @@ class ThreadConfiguration(TypedDict, total=False):
     """Directory of the task, in automation runs."""
     customTools: list[str]
     """Names of further tools."""
+    engine: str
+    """Another agent that runs the Turns of this Thread: the name of an engine of the configuration."""
     extensions: list[str]
     """Prefixes of the ACP extensions in use."""
     mcpServers: list[Any]
