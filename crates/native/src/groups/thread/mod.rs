@@ -59,6 +59,7 @@ const LOOSENING: &[Member] = &[
     ("config.toolAllowList", Need::Own),
     ("config.toolDenyList", Need::Own),
     ("config.mcpServers", Need::Own),
+    ("config.engine", Need::Own),
     ("config.agentControlToolAccess", Need::Own),
     ("config.allowedAgentControlTools", Need::Own),
 ];
