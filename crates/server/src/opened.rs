@@ -175,6 +175,7 @@ pub async fn open(
 ///
 /// # Errors
 /// As [`open`].
+#[expect(clippy::too_many_lines, reason = "one statement for each part of a server")]
 pub async fn prepare(
     held: &LockedWorkspace,
     config: &Config,
