@@ -31,7 +31,7 @@ pub async fn send(writer: &Writer, message: Bytes) -> Result<(), FramingError> {
     flush(&mut **writer).await
 }
 
-/// Writes what was fed. A write that moves nothing for [`WRITE_STALL`] fails.
+/// Writes what was fed. A write that moves nothing for 30 seconds fails.
 ///
 /// # Errors
 /// The far side cannot be written to.
