@@ -331,6 +331,24 @@ async fn the_users_own_servers_are_not_found_in_the_folder() {
 }
 
 #[tokio::test]
+async fn an_agent_of_the_user_is_not_found_in_the_folder() {
+    let mut lab = Lab::new(Bubblewrap::Off);
+    lab.path_first = Some(lab.work().join("node_modules/.bin"));
+    put_program(&lab, "node_modules/.bin/pantry-agent");
+    let engine = |program: &str| json!({ "Sandbox": { "Profile": "full" }, "Engines": { "pantry": { "Acp": [program] } } });
+    lab.configure(&engine("pantry-agent"));
+    let output = lab.run(&["exec", "--agent", "pantry", "boil"]).await;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("The agent pantry"), "{said}");
+    assert!(!lab.work().join(TRACE).exists());
+    // The user's own entry says where.
+    let program = lab.work().join("node_modules/.bin/pantry-agent");
+    lab.configure(&engine(program.to_str().unwrap()));
+    lab.run(&["exec", "--agent", "pantry", "boil"]).await;
+    assert!(lab.work().join(TRACE).exists());
+}
+
+#[tokio::test]
 async fn the_reason_of_an_untrusted_rule_reaches_nobody() {
     let lab = Lab::new(Bubblewrap::Off);
     let rules = json!([

@@ -292,8 +292,8 @@ async fn the_servers_of_a_session_are_its_own_end_with_it_and_one_that_fails_is_
         r#"call mcp__pantry__steep with {"minutes": 4}"#,
     )
     .await;
-    let told: String = seen.iter().map(said).collect();
-    assert!(!told.contains("steeped"), "{told}");
+    let shown: String = seen.iter().map(said).collect();
+    assert!(!shown.contains("steeped"), "{shown}");
     assert!(!workspace.path().join(".craft/config.json").exists());
     client.call("session/close", json!({ "sessionId": id })).await;
     let ended = async {

@@ -198,6 +198,7 @@ pub async fn prepare(
     let mut sandbox = crate::sandbox::of(config, workspace, home.as_deref(), &children);
     let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
+    let environment_of_agents = own_environment(&commands, &programs, &workspace.root);
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let policy = policy(config, home.as_deref(), (&sandbox, programs), workspace)?;
     let confined = ProgramSandbox::new(sandbox.clone(), policy.clone());
@@ -231,7 +232,7 @@ pub async fn prepare(
     let own_commands = Commands::new(terminals.clone(), commands.clone(), shell(), sandbox.clone());
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
-    let (children_of_agents, environment_of_agents) = (children.clone(), commands.clone());
+    let children_of_agents = children.clone();
     let git = (children, own, sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox.clone()),

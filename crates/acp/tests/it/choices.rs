@@ -28,9 +28,9 @@ async fn modes_and_options_say_the_same_and_change_together() {
         find_update(&mut client, "current_mode_update").await["currentModeId"],
         "plan"
     );
-    let told = find_update(&mut client, "config_option_update").await;
+    let update = find_update(&mut client, "config_option_update").await;
     assert_eq!(
-        values(&told["configOptions"]),
+        values(&update["configOptions"]),
         json!({ "mode": "plan", "model": "kiln/large" })
     );
     let set = json!({ "sessionId": session, "configId": "mode", "value": "agent" });
@@ -48,8 +48,8 @@ async fn a_model_that_can_think_has_levels_and_another_has_none() {
     let (mut client, session) = server.session().await;
     let set = json!({ "sessionId": session, "modelId": "small" });
     assert_eq!(client.call("session/set_model", set).await, json!({}));
-    let told = find_update(&mut client, "config_option_update").await;
-    assert_eq!(values(&told["configOptions"])["thought_level"], "default");
+    let update = find_update(&mut client, "config_option_update").await;
+    assert_eq!(values(&update["configOptions"])["thought_level"], "default");
     let set = |value: &str| json!({ "sessionId": session, "configId": "thought_level", "value": value });
     let answer = client.call("session/set_config_option", set("high")).await;
     assert_eq!(values(&answer["configOptions"])["thought_level"], "high");

@@ -178,10 +178,10 @@ async fn a_title_is_told() {
     let display_name = "Tea".to_owned();
     let renamed = handle.ask(|reply| bobbin_core::Command::Rename { display_name, reply });
     renamed.await.unwrap();
-    let told = client
+    let update = client
         .find("a title", |message| message["params"]["update"]["title"] == "Tea")
         .await;
-    assert_eq!(told["params"]["update"]["sessionUpdate"], "session_info_update");
+    assert_eq!(update["params"]["update"]["sessionUpdate"], "session_info_update");
 }
 
 #[tokio::test]
