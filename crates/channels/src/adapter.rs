@@ -81,7 +81,7 @@ impl Adapter {
             CallError::Send(error) => Failure::Refused(format!("it was not sent: {error}")),
             CallError::Decode(error) => Failure::Unusable(error.to_string()),
         })?;
-        bobbin_native::wire::decode::result(&answer).map_err(|error| Failure::Unusable(error.to_string()))
+        bobbin_native_wire::lenient::result(&answer).map_err(|error| Failure::Unusable(error.to_string()))
     }
 
     /// Sends heartbeats until the adapter is gone, and closes it if it does not answer one.

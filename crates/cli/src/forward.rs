@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bobbin_native::groups::forward::types::{ForwardEndedNotification, ForwardResult, ForwardStartParams};
+use bobbin_native_wire::forward::types::{ForwardEndedNotification, ForwardResult, ForwardStartParams};
 use bobbin_peer::{Handlers, Mode, Peer, PeerOptions};
 use clap::Args;
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_native::groups::models::types::ModelListResult;
+use bobbin_native_wire::models::types::ModelListResult;
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::{config, console, state, telemetry};
 use clap::Args;

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use bobbin_model::{ApprovalKind, Judgement};
-use bobbin_native::groups::policy::types;
-use bobbin_native::groups::policy::types::{ApprovalRulesListResult, PolicyExplainResult, StandingAnswer};
+use bobbin_native_wire::policy::types;
+use bobbin_native_wire::policy::types::{ApprovalRulesListResult, PolicyExplainResult, StandingAnswer};
 use bobbin_peer::PeerHandle;
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;

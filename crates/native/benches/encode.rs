@@ -10,9 +10,9 @@
 
 use std::hint::black_box;
 
-use bobbin_native::groups::item::delta::AgentMessageDeltaNotification;
-use bobbin_native::groups::turn::params::TurnStartParams;
-use bobbin_native::wire::{decode, encode_notification};
+use bobbin_native_wire::item::delta::AgentMessageDeltaNotification;
+use bobbin_native_wire::turn::params::TurnStartParams;
+use bobbin_native_wire::{encode_notification, lenient};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -54,7 +54,7 @@ fn messages(criterion: &mut Criterion) {
     });
     group.bench_function("turn start/wire", |bencher| {
         bencher.iter(|| {
-            let params: TurnStartParams = decode::params(Some(black_box(&raw))).unwrap();
+            let params: TurnStartParams = lenient::params(Some(black_box(&raw))).unwrap();
             params.thread_id.len() + params.input.len()
         });
     });

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use bobbin_native_wire::RpcError;
 use bobbin_peer::{AnswerBudget, PeerHandle};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::connection::RETRY_AFTER_MS;
-use crate::wire::RpcError;
 
 /// Limit of bytes of unread answers on all connections together: four of the largest answers.
 const MAX_QUEUED_BYTES: usize = 256 << 20;

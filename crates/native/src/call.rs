@@ -1,6 +1,7 @@
 //! Requests and notifications of a client on their way to their handlers.
 
 use bobbin_agent_api::Services;
+use bobbin_native_wire::{RpcError, lenient};
 use bobbin_peer::{CallContext, NotificationContext, Responder};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -8,7 +9,6 @@ use serde::de::DeserializeOwned;
 
 use crate::client::{Client, refuse};
 use crate::group::Direction;
-use crate::wire::{RpcError, decode};
 
 /// One request on its way to its handler.
 pub struct Call<'a> {
@@ -49,7 +49,7 @@ impl<'a> Call<'a> {
         P: DeserializeOwned,
         F: Future<Output = ()> + Send + 'a,
     {
-        match decode::params(self.request.params.as_deref()) {
+        match lenient::params(self.request.params.as_deref()) {
             Ok(params) => handler(self.client, params, self.responder).boxed(),
             Err(error) => {
                 refuse(self.responder, error.into());
@@ -116,7 +116,7 @@ impl<'a> Notified<'a> {
         P: DeserializeOwned,
         F: Future<Output = ()> + Send + 'a,
     {
-        match decode::params(self.notification.params.as_deref()) {
+        match lenient::params(self.notification.params.as_deref()) {
             Ok(params) => handler(self.client, params).boxed(),
             Err(_) => std::future::ready(()).boxed(),
         }

@@ -7,6 +7,10 @@ use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, StartedTurn, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
 use bobbin_model::{ClientKeys, InputPart, Sender, ThreadId, ThreadState, TurnFeatures};
+use bobbin_native_wire::handshake::capabilities::ClientCapabilities;
+use bobbin_native_wire::handshake::types::ClientRequestId;
+use bobbin_native_wire::thread::types::Thread;
+use bobbin_native_wire::{RpcError, lenient};
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_session::{Lifetime, Session, Start, SubscribeOptions, until_answered};
 use serde::Deserialize;
@@ -18,14 +22,10 @@ use crate::call::{Call, Notified};
 use crate::connection::{Endpoint, Server};
 use crate::dialect::Native;
 use crate::errors;
-use crate::groups::handshake::capabilities::ClientCapabilities;
-use crate::groups::handshake::types::ClientRequestId;
 use crate::groups::mcp_runtime::elicitation::Asked;
 use crate::groups::serving::connection::Serving;
-use crate::groups::thread::types::Thread;
 use crate::own_turns::OwnTurns;
 pub use crate::repeats::Answer;
-use crate::wire::{RpcError, decode};
 
 /// Most characters of a client's own id of a message.
 const MAX_MESSAGE_ID: usize = 128;
@@ -244,7 +244,7 @@ fn named(request: &CallContext) -> Option<Once> {
     }
     let params = request.params.as_deref()?;
     // The handler decodes the params whole and answers their errors.
-    let id = decode::params::<Named>(Some(params)).ok()?.client_request_id?;
+    let id = lenient::params::<Named>(Some(params)).ok()?.client_request_id?;
     Some(Once::new(id.as_str(), &request.method, params.get()))
 }
 

@@ -9,6 +9,11 @@ use std::time::Duration;
 use bobbin_agent_api::{ServerProcess, Services};
 use bobbin_core::Threads;
 use bobbin_model::ClientKeys;
+use bobbin_native_wire::handshake::capabilities::ServerCapabilities;
+use bobbin_native_wire::handshake::types::{
+    InitializeParams, InitializeResult, PROTOCOL_VERSION, ServerInfo,
+};
+use bobbin_native_wire::{RpcError, lenient};
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, NotificationContext, NullId, OversizeReply, ParseErrorReply,
     PeerOptions, Responder, Transport,
@@ -22,14 +27,11 @@ use crate::client::{self, Client};
 use crate::dialect::Native;
 use crate::errors;
 use crate::group::Groups;
-use crate::groups::handshake::capabilities::ServerCapabilities;
-use crate::groups::handshake::types::{InitializeParams, InitializeResult, PROTOCOL_VERSION, ServerInfo};
 use crate::groups::handshake::{INITIALIZE, INITIALIZED};
 use crate::groups::mcp_runtime::elicitation::Asked;
 use crate::groups::serving::connection::Serving;
 use crate::own_turns::OwnTurns;
 use crate::repeats::Repeats;
-use crate::wire::{RpcError, decode};
 
 /// Requests of one connection that may be unanswered at once (01 §11).
 const MAX_IN_FLIGHT: usize = 32;
@@ -217,7 +219,7 @@ impl NativeHandler {
         if answered.is_some() {
             return Err(RpcError::already_initialized());
         }
-        let params: InitializeParams = decode::params(request.params.as_deref())?;
+        let params: InitializeParams = lenient::params(request.params.as_deref())?;
         let name = &params.client_info.name;
         tracing::info!(client = &name[..name.floor_char_boundary(64)], "client connected");
         let native = Arc::new(Native::new(params, self.server.groups.clone()));

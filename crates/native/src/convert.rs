@@ -3,30 +3,30 @@
 use bobbin_core::ThreadSummary;
 use bobbin_model as model;
 use bobbin_model::{ApprovalPolicy, ThreadId, TurnId, UnixMillis};
-
-use crate::groups::item::payload::{
+use bobbin_native_wire::Timestamp;
+use bobbin_native_wire::item::payload::{
     ApprovalRequestPayload, ApprovalResponsePayload, CompactionMode, ErrorPayload, ItemPayload, MessageImage,
     NoticeTrigger, SystemNoticeKind, SystemNoticePayload, TextPayload, UserMessagePayload,
 };
-use crate::groups::item::tool_payload::{
+use bobbin_native_wire::item::tool_payload::{
     CommandExecutionPayload, CommandSource, ToolCallPayload, ToolExecutionPayload, ToolResultPayload,
 };
-use crate::groups::item::types::Item;
-use crate::groups::item::usage::{ContextUsage, TokenUsage};
-use crate::groups::item::user_input;
-use crate::groups::item::user_input_types::{UserInputRequestPayload, UserInputResponsePayload};
-use crate::groups::serving::dynamic;
-use crate::groups::subagent;
-use crate::groups::system::types::SystemEventKind;
-use crate::groups::thread::config::ThreadConfiguration;
-use crate::groups::thread::types;
-use crate::groups::thread::types::Thread;
-use crate::groups::turn::input_types::{
+use bobbin_native_wire::item::types::Item;
+use bobbin_native_wire::item::usage::{ContextUsage, TokenUsage};
+use bobbin_native_wire::item::user_input_types::{UserInputRequestPayload, UserInputResponsePayload};
+use bobbin_native_wire::system::types::SystemEventKind;
+use bobbin_native_wire::thread::config::ThreadConfiguration;
+use bobbin_native_wire::thread::types;
+use bobbin_native_wire::thread::types::Thread;
+use bobbin_native_wire::turn::input_types::{
     CommandRefPart, FileRefPart, ImagePart, InputPart, LocalImagePart, SkillRefPart, TextPart,
 };
-use crate::groups::turn::queue_types::QueuedTurnInput;
-use crate::groups::turn::types::{Turn, TurnInitiator};
-use crate::wire::Timestamp;
+use bobbin_native_wire::turn::queue_types::QueuedTurnInput;
+use bobbin_native_wire::turn::types::{Turn, TurnInitiator};
+
+use crate::groups::item::user_input;
+use crate::groups::serving::dynamic;
+use crate::groups::subagent;
 
 /// Returns a time in the wire's form.
 pub fn time(at: UnixMillis) -> Timestamp {

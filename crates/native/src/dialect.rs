@@ -7,6 +7,11 @@ use bobbin_core::{Encoded, Frame, WireMessage};
 use bobbin_model::{
     Approval, ApprovalKind, Decision, Question, QuestionAnswer, ThreadId, TurnFeatures, TurnStatus,
 };
+use bobbin_native_wire::handshake::capabilities::{AcpExtensions, ClientCapabilities};
+use bobbin_native_wire::handshake::types::{ClientInfo, InitializeParams};
+use bobbin_native_wire::item::approval::{ApprovalRequestParams, ApprovalRequestResult};
+use bobbin_native_wire::thread::types::Thread;
+use bobbin_native_wire::turn::types::Turn;
 use bobbin_peer::{CallError, PeerHandle};
 use bobbin_session::{Dialect, LogSource};
 use futures_util::FutureExt;
@@ -16,13 +21,8 @@ use crate::channels::Channels;
 use crate::convert::{self, ToolExecutions};
 use crate::encode::{self, Kind, Numbers};
 use crate::group::Groups;
-use crate::groups::handshake::capabilities::{AcpExtensions, ClientCapabilities};
-use crate::groups::handshake::types::{ClientInfo, InitializeParams};
-use crate::groups::item::approval::{ApprovalRequestParams, ApprovalRequestResult};
 use crate::groups::item::{ITEM_APPROVAL_REQUEST, user_input};
 use crate::groups::thread::THREAD_STARTED;
-use crate::groups::thread::types::Thread;
-use crate::groups::turn::types::Turn;
 
 /// Name of DotCraft's terminal client. It switches its user to each Thread that a `thread/started` names, so it is sent
 /// only those that it has started.

@@ -2,11 +2,11 @@
 
 use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
+use bobbin_native_wire::RpcError;
 use bobbin_peer::ErrorObject;
 use bobbin_prompts::{NOT_TRUSTED, PromptError};
 
 use crate::connection::RETRY_AFTER_MS;
-use crate::wire::RpcError;
 
 /// Returns the wire's error for an error of the core. Internal causes go to the log.
 pub fn of(error: &CoreError) -> RpcError {

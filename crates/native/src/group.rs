@@ -11,6 +11,7 @@ use std::fmt;
 
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::UnixMillis;
+use bobbin_native_wire::handshake::capabilities::{ClientCapabilities, ServerCapabilities};
 use bobbin_peer::PeerHandle;
 use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -20,8 +21,8 @@ use self::page::Page;
 use crate::call::{Call, Notified};
 use crate::client::Client;
 use crate::connection::{Endpoint, Server};
-use crate::groups::handshake::capabilities::{ClientCapabilities, ServerCapabilities};
-use crate::wire::ErrorCode;
+#[doc(hidden)]
+pub use bobbin_native_wire::ErrorCode;
 
 /// One method group.
 pub struct Group {
@@ -187,7 +188,7 @@ macro_rules! rows {
         &[$($crate::group::Method::$kind::<$($type),+>(
             $name,
             $summary
-            $(, &[$($crate::wire::ErrorCode::$error),*])?
+            $(, &[$($crate::group::ErrorCode::$error),*])?
             $(, $crate::rows!(@serve $how $(($($service)+))? $handler))?
             $(, $crate::group::need::Need::$need)?
         ).page($page).capability($capability)$(.$fact($value))*$(.$later())?),+]

@@ -15,10 +15,8 @@ mod encode;
 pub mod errors;
 pub mod group;
 pub mod groups;
-pub mod lenient;
 mod own_turns;
 mod repeats;
-pub mod wire;
 
 pub use connection::{Endpoint, LocalClient, Server, serve};
 pub use encode::message;

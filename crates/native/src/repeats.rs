@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bobbin_agent_api::Once;
+use bobbin_native_wire::RpcError;
 use bobbin_peer::Responder;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::errors;
-use crate::wire::RpcError;
 
 /// Limit of stored names (a guess: clients repeat a request within seconds).
 const MAX_NAMES: usize = 256;

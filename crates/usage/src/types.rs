@@ -1,6 +1,6 @@
 //! The shapes of `usage/*` and `profile/insights`.
 
-use bobbin_native::wire::Timestamp;
+use bobbin_native_wire::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

@@ -13,9 +13,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use bobbin_native::group::{Availability, Direction, Method};
-use bobbin_native::groups::handshake::capabilities::{ClientCapabilities, ServerCapabilities};
-use bobbin_native::groups::item::payload::ItemPayload;
-use bobbin_native::wire::ErrorCode;
+use bobbin_native_wire::ErrorCode;
+use bobbin_native_wire::handshake::capabilities::{ClientCapabilities, ServerCapabilities};
+use bobbin_native_wire::item::payload::ItemPayload;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::groups::groups;

@@ -1,8 +1,8 @@
 //! The index of `proto-schema/`: every method with its direction, files and errors, and every error.
 
 use bobbin_native::group::{Availability, COMMON_ERRORS, Direction, Method};
-use bobbin_native::groups::handshake::types::PROTOCOL_VERSION;
-use bobbin_native::wire::ErrorCode;
+use bobbin_native_wire::ErrorCode;
+use bobbin_native_wire::handshake::types::PROTOCOL_VERSION;
 use serde_json::{Value, json};
 
 use crate::groups::groups;

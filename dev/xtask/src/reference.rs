@@ -11,8 +11,8 @@ use anyhow::{Context, bail};
 use bobbin_native::group::need::Need;
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Availability, COMMON_ERRORS, Direction, Method};
-use bobbin_native::groups::handshake::capabilities::ClientCapabilities;
-use bobbin_native::wire::ErrorCode;
+use bobbin_native_wire::ErrorCode;
+use bobbin_native_wire::handshake::capabilities::ClientCapabilities;
 use serde_json::{Map, Value, json};
 
 use crate::groups::groups;

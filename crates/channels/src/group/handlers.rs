@@ -2,9 +2,9 @@
 
 use bobbin_agent_api::channel::{ChannelDelivery as _, ChatAddress, DeliveryErrorCode};
 use bobbin_native::client::{Client, refuse, refuse_params};
-use bobbin_native::groups::handshake::types::EmptyParams;
-use bobbin_native::groups::thread::params::ChannelCategory;
-use bobbin_native::wire::RpcError;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::thread::params::ChannelCategory;
 use bobbin_peer::Responder;
 
 use super::Feature;

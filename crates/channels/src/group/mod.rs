@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
-use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
-use bobbin_native::groups::serving::types::ToolCallResult;
+use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
+use bobbin_native_wire::serving::types::ToolCallResult;
 
 use crate::adapter;
 use crate::configured::Channels;

@@ -12,8 +12,8 @@ use bobbin_agent_api::channel::{
 };
 use bobbin_agent_api::tool_server::Secrets;
 use bobbin_model::Json;
-use bobbin_native::groups::handshake::types::ClientRequestId;
-use bobbin_native::groups::thread::params::ChannelCategory;
+use bobbin_native_wire::handshake::types::ClientRequestId;
+use bobbin_native_wire::thread::params::ChannelCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_native::groups::thread::params::ThreadListResult;
-use bobbin_native::groups::thread::types::ThreadSummary;
+use bobbin_native_wire::thread::params::ThreadListResult;
+use bobbin_native_wire::thread::types::ThreadSummary;
 use bobbin_peer::PeerHandle;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -228,7 +228,7 @@ async fn search(peer: &PeerHandle, root: &str, query: &str, limit: u32, as_json:
     params["query"] = query.into();
     params["limit"] = limit.into();
     params["includeArchived"] = true.into();
-    let found: bobbin_native::groups::history::types::ThreadSearchResult =
+    let found: bobbin_native_wire::history::types::ThreadSearchResult =
         serde_json::from_value(call(peer, "thread/search", &params).await?)?;
     for hit in &found.data {
         if as_json {

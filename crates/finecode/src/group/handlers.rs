@@ -8,6 +8,7 @@ use crate::{
     RunnerState, Sink, Trigger, UserMessage,
 };
 use bobbin_native::client::{Client, refuse};
+use bobbin_native_wire::RpcError;
 use bobbin_peer::{PeerHandle, Responder};
 use serde::Serialize;
 use serde::de::IgnoredAny;
@@ -23,7 +24,6 @@ use crate::group::types::{
     FineCodeRunnerLogsResult, FineCodeRunnerParams, FineCodeRunnerResult,
 };
 use crate::group::{PARTIAL_RESULT, PROGRESS, editor};
-use bobbin_native::wire::RpcError;
 
 fn shown(path: &Path) -> String {
     path.display().to_string()

@@ -14,6 +14,7 @@ use bobbin_core::{Broadcast, WireMessage};
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::message;
+use bobbin_native_wire::handshake::types::EmptyParams;
 
 pub use crate::group::runs::FineCode;
 use crate::group::types::{
@@ -23,7 +24,6 @@ use crate::group::types::{
     FineCodeProgressNotification, FineCodeProjectListResult, FineCodeRunnerListResult,
     FineCodeRunnerLogsResult, FineCodeRunnerParams, FineCodeRunnerResult, FineCodeRunnerUpdatedNotification,
 };
-use bobbin_native::groups::handshake::types::EmptyParams;
 
 pub(crate) const PROGRESS: &str = "finecode/action/progress";
 pub(crate) const PARTIAL_RESULT: &str = "finecode/action/partialResult";

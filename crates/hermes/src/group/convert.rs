@@ -4,7 +4,7 @@ use crate::{CommandError, DocumentError, DocumentStatus, LogRecord, News, Origin
 use bobbin_core::WireMessage;
 use bobbin_hl7::Findings;
 use bobbin_native::message;
-use bobbin_native::wire::RpcError;
+use bobbin_native_wire::RpcError;
 use bobbin_peer::ErrorObject;
 
 use crate::group::wire::documents::{

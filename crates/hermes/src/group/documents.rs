@@ -6,8 +6,8 @@ use crate::{Change, DocumentError, DocumentStatus, Origin, SaveTo, Source};
 use bobbin_hl7::{Format, Patch};
 use bobbin_model::ThreadId;
 use bobbin_native::client::{Client, handle, refuse};
-use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
-use bobbin_native::wire::RpcError;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
 use bobbin_peer::Responder;
 use serde::Serialize;
 

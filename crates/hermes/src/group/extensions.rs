@@ -6,8 +6,8 @@ use std::task::Poll;
 use crate::CommandError;
 use bobbin_model::ThreadId;
 use bobbin_native::client::{Client, refuse};
-use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
-use bobbin_native::wire::RpcError;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
 use bobbin_peer::Responder;
 
 use crate::group::Hermes;

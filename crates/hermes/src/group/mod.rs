@@ -21,7 +21,7 @@ use bobbin_core::Broadcasts;
 use bobbin_hl7::PatchReport;
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
-use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
+use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
 
 pub use crate::group::follow::close_with_threads;
 use crate::group::wire::dialogs::{

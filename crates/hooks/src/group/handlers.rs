@@ -1,7 +1,7 @@
 //! The requests about hooks. Files are read and written in tasks of their own.
 
 use bobbin_native::client::{Client, refuse};
-use bobbin_native::wire::RpcError;
+use bobbin_native_wire::RpcError;
 use bobbin_peer::Responder;
 
 use super::wire::{HooksListParams, HooksListResult, HooksSetStateParams, HooksTrustPluginParams};

@@ -10,30 +10,31 @@ mod turn;
 
 use bobbin_core::{Encoded, Ephemeral, Frame, FrameBody, SubagentQuestion, View, WireMessage};
 use bobbin_model::{Event, ThreadHeader, ThreadStatus};
-use serde::Serialize;
-
-use crate::convert::{self, ToolExecutions};
-use crate::group::Groups;
-use crate::groups::item::ITEM_APPROVAL_RESOLVED;
-use crate::groups::subagent;
-use crate::groups::subagent::{SUBAGENT_GRAPH_CHANGED, SUBAGENT_GRAPH_CHANGED_TODAY, SUBAGENT_PROGRESS};
-use crate::groups::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
-use crate::groups::thread::notifications::{
+use bobbin_native_wire::encode_notification;
+use bobbin_native_wire::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
+use bobbin_native_wire::thread::notifications::{
     ThreadArchivedNotification, ThreadConfiguredNotification, ThreadDeletedNotification,
     ThreadQueueUpdatedNotification, ThreadRenamedNotification, ThreadResumedNotification,
     ThreadRolledBackNotification, ThreadRuntimeChangedNotification, ThreadStartedNotification,
     ThreadStatusChangedNotification, ThreadSyncedNotification, ThreadUpdatedNotification,
 };
-use crate::groups::thread::types::Thread;
+use bobbin_native_wire::thread::types::Thread;
+use bobbin_native_wire::turn::diff::TurnWaitingNotification;
+use bobbin_native_wire::turn::plan::PlanUpdatedNotification;
+use serde::Serialize;
+
+use crate::convert::{self, ToolExecutions};
+use crate::cursor;
+use crate::group::Groups;
+use crate::groups::item::ITEM_APPROVAL_RESOLVED;
+use crate::groups::subagent;
+use crate::groups::subagent::{SUBAGENT_GRAPH_CHANGED, SUBAGENT_GRAPH_CHANGED_TODAY, SUBAGENT_PROGRESS};
 use crate::groups::thread::{
     THREAD_ARCHIVED, THREAD_CONFIGURED, THREAD_DELETED, THREAD_QUEUE_UPDATED, THREAD_RENAMED, THREAD_RESUMED,
     THREAD_ROLLED_BACK, THREAD_RUNTIME_CHANGED, THREAD_STARTED, THREAD_STATUS_CHANGED,
     THREAD_STATUS_CHANGED_TODAY, THREAD_SYNCED, THREAD_UNARCHIVED, THREAD_UPDATED,
 };
-use crate::groups::turn::diff::TurnWaitingNotification;
-use crate::groups::turn::plan::PlanUpdatedNotification;
 use crate::groups::turn::{PLAN_UPDATED, TURN_WAITING};
-use crate::{cursor, wire};
 
 /// The properties of a client that its notifications depend on. Clients of one kind share one encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,7 +275,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
 
 /// Encodes one notification. A shape that cannot be encoded is a bug of `wire`; its message is empty and is not sent.
 pub fn message<P: Serialize>(method: &'static str, params: &P) -> WireMessage {
-    let json = wire::encode_notification(method, params).unwrap_or_else(|error| {
+    let json = encode_notification(method, params).unwrap_or_else(|error| {
         tracing::error!(%error, "a notification was left out");
         Vec::new()
     });

@@ -5,27 +5,27 @@ use bobbin_model::{
     ContextUsage, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, Outcome, RevertedFile, ThreadId,
     Turn, TurnDiff, TurnId, TurnStatus,
 };
-
-use super::{Kind, message};
-use crate::convert;
-use crate::groups::item::delta::{
+use bobbin_native_wire::item::delta::{
     AgentMessageDeltaNotification, CommandOutputDeltaNotification, DeltaKind, ReasoningDeltaNotification,
     ToolCallArgumentsDeltaNotification,
 };
-use crate::groups::item::usage::UsageDeltaNotification;
-use crate::groups::item::user_input_types::UserInputResolvedNotification;
+use bobbin_native_wire::item::usage::UsageDeltaNotification;
+use bobbin_native_wire::item::user_input_types::UserInputResolvedNotification;
+use bobbin_native_wire::system::types::{SystemEventKind, SystemEventNotification};
+use bobbin_native_wire::turn::diff::TurnDiffUpdatedNotification;
+use bobbin_native_wire::turn::notifications::{
+    ItemNotification, TurnCancelledNotification, TurnFailedNotification, TurnNotification,
+};
+use bobbin_native_wire::turn::revert_types::TurnRevertedNotification;
+
+use super::{Kind, message};
+use crate::convert;
 use crate::groups::item::{
     ITEM_AGENT_MESSAGE_DELTA, ITEM_APPROVAL_RESOLVED, ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, ITEM_COMPLETED,
     ITEM_REASONING_DELTA, ITEM_STARTED, ITEM_TOOL_CALL_ARGUMENTS_DELTA,
     ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED, ITEM_USAGE_DELTA,
 };
 use crate::groups::system::SYSTEM_EVENT;
-use crate::groups::system::types::{SystemEventKind, SystemEventNotification};
-use crate::groups::turn::diff::TurnDiffUpdatedNotification;
-use crate::groups::turn::notifications::{
-    ItemNotification, TurnCancelledNotification, TurnFailedNotification, TurnNotification,
-};
-use crate::groups::turn::revert_types::TurnRevertedNotification;
 use crate::groups::turn::{
     TURN_CANCELLED, TURN_COMPLETED, TURN_DIFF_UPDATED, TURN_FAILED, TURN_REVERTED, TURN_STARTED,
 };

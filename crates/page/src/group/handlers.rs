@@ -2,6 +2,8 @@
 
 use bobbin_native::client::{Client, refuse};
 use bobbin_native::convert::time;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::handshake::types::EmptyParams;
 use bobbin_peer::Responder;
 
 use super::DeviceFeature;
@@ -10,8 +12,6 @@ use crate::file::Device;
 use crate::group::types::{
     DeviceInfo, DeviceInviteParams, DeviceInviteResult, DeviceListResult, DeviceRevokeParams,
 };
-use bobbin_native::groups::handshake::types::EmptyParams;
-use bobbin_native::wire::RpcError;
 
 pub(super) fn list(client: &Client, feature: &DeviceFeature, _: EmptyParams, responder: Responder) {
     let devices = feature.devices.clone();

@@ -5,10 +5,10 @@ pub mod types;
 
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
+use bobbin_native_wire::handshake::types::EmptyParams;
 
 use crate::devices::Devices;
 use crate::group::types::{DeviceInviteParams, DeviceInviteResult, DeviceListResult, DeviceRevokeParams};
-use bobbin_native::groups::handshake::types::EmptyParams;
 
 /// The way in for browsers, as clients see it.
 pub struct DeviceFeature {

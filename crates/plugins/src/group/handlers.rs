@@ -5,7 +5,7 @@ use std::path::Path;
 use bobbin_agent_api::tool_server::ServerAccess;
 use bobbin_hooks::Hook;
 use bobbin_native::client::{Client, refuse};
-use bobbin_native::wire::RpcError;
+use bobbin_native_wire::RpcError;
 use bobbin_peer::Responder;
 use serde::Serialize;
 

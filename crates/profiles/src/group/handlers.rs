@@ -2,8 +2,8 @@
 
 use bobbin_model::{ServerOrigin, SubAgentRuntime};
 use bobbin_native::client::{Client, refuse};
-use bobbin_native::groups::handshake::types::EmptyParams;
-use bobbin_native::wire::{RpcError, decode};
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::{RpcError, lenient};
 use bobbin_peer::Responder;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(super) async fn upsert(
     params: SubagentProfileUpsertParams,
     responder: Responder,
 ) {
-    let definition: ProfileDefinition = match decode::lenient(&params.definition) {
+    let definition: ProfileDefinition = match lenient::lenient(&params.definition) {
         Ok(definition) => definition,
         Err(error) => return refuse(responder, RpcError::profile_invalid(error.to_string())),
     };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
-use bobbin_native::groups::handshake::types::EmptyParams;
+use bobbin_native_wire::handshake::types::EmptyParams;
 
 use crate::configured::Profiles;
 use wire::{

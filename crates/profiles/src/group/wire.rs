@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_native::groups::handshake::types::ClientRequestId;
-use bobbin_native::wire::Nullable;
+use bobbin_native_wire::Nullable;
+use bobbin_native_wire::handshake::types::ClientRequestId;
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use crate::group::types::{HeartbeatTriggerParams, HeartbeatTriggerResult};
 use bobbin_native::client::Client;
-use bobbin_native::groups::system::types::{JobResultNotification, JobSource, JobTokenUsage};
+use bobbin_native_wire::system::types::{JobResultNotification, JobSource, JobTokenUsage};
 use bobbin_peer::Responder;
 
 use super::wire_error;

@@ -14,6 +14,7 @@ use bobbin_native::group::need::Need;
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::message;
+use bobbin_native_wire::RpcError;
 use bobbin_peer::Responder;
 use serde::Serialize;
 
@@ -36,7 +37,6 @@ use crate::job::{Job, Kind};
 use crate::owner::{Gone, News, ScheduleError, Schedules};
 use crate::run::JobEnded;
 use crate::schedule::Schedule;
-use bobbin_native::wire::RpcError;
 
 const CRON_STATE_CHANGED: &str = "cron/stateChanged";
 const TASK_UPDATED: &str = "automation/task/updated";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bobbin_model::{ApprovalPolicy, ThreadId, UnixMillis};
 use bobbin_native::client::Client;
 use bobbin_native::convert::time;
-use bobbin_native::wire::Timestamp;
+use bobbin_native_wire::Timestamp;
 use bobbin_peer::Responder;
 
 use super::automation::{bound_to, running};

@@ -1,7 +1,7 @@
 //! The shapes of `automation/*` of today (AppServer protocol 07 §8.4).
 
-use bobbin_native::groups::handshake::types::ClientRequestId;
-use bobbin_native::wire::Timestamp;
+use bobbin_native_wire::Timestamp;
+use bobbin_native_wire::handshake::types::ClientRequestId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

@@ -1,8 +1,8 @@
 //! The shapes of `cron/*`, `heartbeat/*` and `automation/*` (AppServer protocol 05 §2, §3, §12). What goes beyond the page is
 //! marked "extension".
 
-use bobbin_native::groups::handshake::types::ClientRequestId;
-use bobbin_native::wire::Timestamp;
+use bobbin_native_wire::Timestamp;
+use bobbin_native_wire::handshake::types::ClientRequestId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

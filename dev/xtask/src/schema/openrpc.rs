@@ -5,7 +5,7 @@
 
 use anyhow::Context;
 use bobbin_native::group::{Availability, Direction, Method};
-use bobbin_native::groups::handshake::types::PROTOCOL_VERSION;
+use bobbin_native_wire::handshake::types::PROTOCOL_VERSION;
 use serde_json::{Map, Value, json};
 
 use super::{DEFINITIONS, Paths};
@@ -67,7 +67,7 @@ fn entry(
     }
     if !method.errors.is_empty() {
         let error =
-            |code: &bobbin_native::wire::ErrorCode| json!({ "code": code.code(), "message": code.message() });
+            |code: &bobbin_native_wire::ErrorCode| json!({ "code": code.code(), "message": code.message() });
         entry["errors"] = method.errors.iter().map(error).collect();
     }
     Ok(entry)

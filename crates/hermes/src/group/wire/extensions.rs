@@ -1,7 +1,7 @@
 //! Extensions, their logs and their toolbar.
 
 use crate::{ExtensionStatus, Level};
-use bobbin_native::wire::Timestamp;
+use bobbin_native_wire::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

@@ -12,18 +12,18 @@ use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_model::state::{NewThread, StatusChange};
 use bobbin_model::{Identity, InputPart, Refusal as Refused, Sender};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::command::types::{
+    CommandCategory, CommandExecuteParams, CommandExecuteResult, CommandInfo, CommandListParams,
+    CommandListResult,
+};
+use bobbin_native_wire::thread::types::Thread;
 use bobbin_peer::Responder;
 use bobbin_prompts::{COMPACT, OwnCommand, PromptError, Prompts};
 use tokio::sync::oneshot;
 
 use crate::client::{Client, fail, handle, refuse};
-use crate::groups::command::types::{
-    CommandCategory, CommandExecuteParams, CommandExecuteResult, CommandInfo, CommandListParams,
-    CommandListResult,
-};
-use crate::groups::thread::types::Thread;
 use crate::groups::turn::input::{BUILT_IN as BUILT_IN_NAMES, filled_prompt};
-use crate::wire::RpcError;
 use crate::{convert, errors};
 
 /// Role of a sender who may run commands for administrators.

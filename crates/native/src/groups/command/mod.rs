@@ -1,14 +1,13 @@
 //! `command/*`: slash commands (AppServer protocol 05 §6).
 
 pub(crate) mod handlers;
-pub mod types;
+
+use bobbin_native_wire::command::types::{
+    CommandExecuteParams, CommandExecuteResult, CommandListParams, CommandListResult,
+};
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-
-use crate::groups::command::types::{
-    CommandExecuteParams, CommandExecuteResult, CommandListParams, CommandListResult,
-};
 
 /// The parts of commands that are missing.
 const BUILT_IN_COMMANDS: &str = "built in are `/help`, `/new`, `/stop`, and `/heartbeat` and `/cron` where jobs run (-32062 \

@@ -13,21 +13,21 @@ use bobbin_agent_api::workspace_config::{
 use bobbin_agent_api::{ConfigNews, ConfigValueNews};
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::UnixMillis;
-use bobbin_peer::Responder;
-use serde::de::IgnoredAny;
-
-use super::CONFIG_CHANGED;
-use crate::convert::time;
-use crate::groups::config::types::{
+use bobbin_native_wire::config::types::{
     ConfigBatchWriteParams, ConfigEditParams, ConfigField, ConfigFileLayer, ConfigLayerKind, ConfigLayerName,
     ConfigMergeStrategy, ConfigOrigin, ConfigOverridden, ConfigReadParams, ConfigReadResult, ConfigReload,
     ConfigSection, ConfigValueWriteParams, ConfigWriteResult, ConfigWriteStatus, DefaultApprovalPolicy,
     ProviderSetting, ProviderWire, WorkspaceConfigResult, WorkspaceConfigSchemaResult,
     WorkspaceConfigUpdateParams,
 };
-use crate::groups::mcp::types::WorkspaceConfigChangedNotification;
+use bobbin_native_wire::mcp::types::WorkspaceConfigChangedNotification;
+use bobbin_native_wire::{Nullable, RpcError};
+use bobbin_peer::Responder;
+use serde::de::IgnoredAny;
+
+use super::CONFIG_CHANGED;
+use crate::convert::time;
 use crate::message;
-use crate::wire::{Nullable, RpcError};
 
 /// Most changes of one request.
 const MAX_EDITS: usize = 256;

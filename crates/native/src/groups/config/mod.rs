@@ -1,17 +1,16 @@
 //! `workspace/config/*`: the settings of configuration files (AppServer protocol 05 §11).
 
 pub(crate) mod handlers;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-
-use crate::groups::config::types::{
+use bobbin_native_wire::config::types::{
     ConfigBatchWriteParams, ConfigReadParams, ConfigReadResult, ConfigValueWriteParams, ConfigWriteResult,
     WorkspaceConfigResult, WorkspaceConfigSchemaResult, WorkspaceConfigUpdateParams,
 };
-use crate::groups::handshake::types::EmptyParams;
-use crate::groups::mcp::types::WorkspaceConfigChangedNotification;
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::mcp::types::WorkspaceConfigChangedNotification;
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const CONFIG_CHANGED: &str = "config/changed";
 

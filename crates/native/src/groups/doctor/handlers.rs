@@ -1,12 +1,12 @@
 //! The handler of `doctor/run`.
 
 use crate::client::{Client, refuse};
+use bobbin_native_wire::RpcError;
 use bobbin_peer::{ErrorObject, Responder};
 use serde::de::IgnoredAny;
 
 use super::Doctor;
 use crate::groups::doctor::types::DoctorRunResult;
-use crate::wire::RpcError;
 
 pub(super) fn run(client: &Client, doctor: &Doctor, _: IgnoredAny, responder: Responder) {
     let (run, permits) = (doctor.run.clone(), doctor.permits.clone());

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 use bobbin_agent_api::checks::DoctorFinding;
+use bobbin_native_wire::handshake::types::EmptyParams;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
 use crate::groups::doctor::types::DoctorRunResult;
-use crate::groups::handshake::types::EmptyParams;
 
 type Run = dyn Fn() -> BoxFuture<'static, Vec<DoctorFinding>> + Send + Sync;
 

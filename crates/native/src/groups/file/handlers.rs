@@ -2,11 +2,11 @@
 
 use crate::client::{Client, refuse};
 use bobbin_files::search::{MAX_FILES, search};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::file::types::{WorkspaceFile, WorkspaceFilesFindParams, WorkspaceFilesFindResult};
 use bobbin_peer::Responder;
 
 use super::FileNames;
-use crate::groups::file::types::{WorkspaceFile, WorkspaceFilesFindParams, WorkspaceFilesFindResult};
-use crate::wire::RpcError;
 
 /// Default limit of files in an answer.
 const USUAL: usize = 50;

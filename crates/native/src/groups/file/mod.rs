@@ -1,16 +1,14 @@
 //! `workspace/files/*`: names of files, for menus.
 
 pub(crate) mod handlers;
-pub mod types;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
+use bobbin_native_wire::file::types::{WorkspaceFilesFindParams, WorkspaceFilesFindResult};
 use tokio::sync::Semaphore;
-
-use crate::groups::file::types::{WorkspaceFilesFindParams, WorkspaceFilesFindResult};
 
 /// Limit of concurrent searches of all clients; others wait.
 const AT_ONCE: usize = 2;

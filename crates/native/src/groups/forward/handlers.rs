@@ -5,17 +5,17 @@ use std::sync::Arc;
 use bobbin_agent_api::forward::{Forward, ForwardEnded, ForwardError, Forwards};
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::ThreadId;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::forward::types;
+use bobbin_native_wire::forward::types::{
+    ForwardEndedNotification, ForwardListParams, ForwardListResult, ForwardResult, ForwardStartParams,
+    ForwardStopParams, ForwardStopResult,
+};
 use bobbin_peer::Responder;
 
 use super::FORWARD_ENDED;
 use crate::client::{Client, handle, refuse};
-use crate::groups::forward::types;
-use crate::groups::forward::types::{
-    ForwardEndedNotification, ForwardListParams, ForwardListResult, ForwardResult, ForwardStartParams,
-    ForwardStopParams, ForwardStopResult,
-};
 use crate::message;
-use crate::wire::RpcError;
 
 pub(super) fn start(
     client: &Client,

@@ -1,15 +1,14 @@
 //! `forward/*`: ports of a Thread's commands on the machine's loopback. Served if commands can have their own network.
 
 pub(crate) mod handlers;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-
-use crate::groups::forward::types::{
+use bobbin_native_wire::forward::types::{
     ForwardEndedNotification, ForwardListParams, ForwardListResult, ForwardResult, ForwardStartParams,
     ForwardStopParams, ForwardStopResult,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const FORWARD_ENDED: &str = "forward/ended";
 /// The extension's name in the capabilities of both sides.

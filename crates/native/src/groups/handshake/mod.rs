@@ -1,12 +1,12 @@
 //! The handshake (AppServer protocol 01 §4), which `connection` serves.
 
-pub mod capabilities;
-pub mod types;
+use bobbin_native_wire::handshake::types::{
+    CancelRequestParams, EmptyParams, InitializeParams, InitializeResult,
+};
 
 use crate::group::need::{Member, Need};
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::groups::handshake::types::{CancelRequestParams, EmptyParams, InitializeParams, InitializeResult};
 
 pub(crate) const INITIALIZE: &str = "initialize";
 pub(crate) const INITIALIZED: &str = "initialized";

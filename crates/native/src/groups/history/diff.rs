@@ -2,10 +2,9 @@
 
 use crate::client::{Client, fail, handle, refuse};
 use bobbin_model::TurnId;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::history::types::{TurnDiffReadParams, TurnDiffReadResult};
 use bobbin_peer::Responder;
-
-use crate::groups::history::types::{TurnDiffReadParams, TurnDiffReadResult};
-use crate::wire::RpcError;
 
 pub(super) async fn read(client: &Client, params: TurnDiffReadParams, responder: Responder) {
     let Ok(turn) = params.turn_id.parse::<TurnId>() else {

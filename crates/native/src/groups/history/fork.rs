@@ -5,17 +5,17 @@ use std::sync::Arc;
 use bobbin_core::{CoreError, ForkPoint, Snapshot, ThreadHandle, fork_title};
 use bobbin_model::state::NewThread;
 use bobbin_model::{DynamicTool, HistoryMode, Identity, ItemId, ThreadConfig, TurnId};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::history::types::{ForkPosition, ThreadForkParams};
+use bobbin_native_wire::thread::params::ThreadResult;
 use bobbin_peer::Responder;
 
 use crate::client::{Client, handle, refuse};
 use crate::convert;
 use crate::errors;
-use crate::groups::history::types::{ForkPosition, ThreadForkParams};
 use crate::groups::serving::connection::Tools;
 use crate::groups::serving::dynamic;
-use crate::groups::thread::params::ThreadResult;
 use crate::groups::thread::{instructions, lifecycle};
-use crate::wire::RpcError;
 
 /// The parts that a copy does not take from the original.
 struct Changes {

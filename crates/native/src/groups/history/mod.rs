@@ -5,16 +5,15 @@ pub(crate) mod fork;
 pub(crate) mod picture;
 pub(crate) mod revert;
 pub(crate) mod search;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-
-use crate::groups::history::types::{
+use bobbin_native_wire::history::types::{
     ThreadForkParams, ThreadSearchAnswer, ThreadSearchParams, TurnDiffReadParams, TurnDiffReadResult,
     TurnPictureReadParams, TurnPictureReadResult, TurnRevertParams, TurnRevertResult,
 };
-use crate::groups::thread::params::ThreadResult;
+use bobbin_native_wire::thread::params::ThreadResult;
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 /// The group.
 pub static GROUP: Group = Group {

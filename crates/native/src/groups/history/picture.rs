@@ -7,10 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::picture::{PictureFiles, media_type};
 use bobbin_model::ThreadId;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::history::types::{TurnPictureReadParams, TurnPictureReadResult};
 use bobbin_peer::Responder;
-
-use crate::groups::history::types::{TurnPictureReadParams, TurnPictureReadResult};
-use crate::wire::RpcError;
 
 /// Reads a picture of a Thread.
 pub(super) fn read(

@@ -3,9 +3,8 @@
 use crate::client::{Client, fail, handle};
 use bobbin_agent_api::undo::ChangedSince;
 use bobbin_core::{Command, Reply, Reverted};
+use bobbin_native_wire::history::types::{TurnRevertParams, TurnRevertResult};
 use bobbin_peer::Responder;
-
-use crate::groups::history::types::{TurnRevertParams, TurnRevertResult};
 
 pub(super) async fn revert(client: &Client, params: TurnRevertParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {

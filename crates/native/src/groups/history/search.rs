@@ -2,19 +2,18 @@
 
 use crate::client::{Client, fail, refuse};
 use crate::convert;
-use crate::groups::thread::history_types::SortDirection;
 use crate::groups::thread::read::{
     MAX_PAGE, NO_CURSOR, as_stored, check_origins, list_cursor, place_in_list, visible_to,
 };
 use bobbin_core::{ListFilter, SearchFilter, SearchHit, SearchWords, ThreadOrder, ThreadSearch};
 use bobbin_model::{ThreadId, TurnId};
-use bobbin_peer::Responder;
-
-use crate::groups::history::types::{
+use bobbin_native_wire::history::types::{
     FoundThread, ThreadSearchHit, ThreadSearchParams, ThreadSearchResult, ThreadSearchThreadsResult,
     ThreadSortKey,
 };
-use crate::wire::{RpcError, Timestamp};
+use bobbin_native_wire::thread::history_types::SortDirection;
+use bobbin_native_wire::{RpcError, Timestamp};
+use bobbin_peer::Responder;
 
 /// Default number of hits in an answer.
 const PAGE: u32 = 20;

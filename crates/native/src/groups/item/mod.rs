@@ -1,28 +1,21 @@
 //! `item/*`: the Items of a Turn, and the questions about it to the user (AppServer protocol 03 and 04).
 
-pub mod approval;
-pub mod content;
-pub mod delta;
-pub mod payload;
-pub mod tool_payload;
-pub mod types;
-pub mod usage;
 pub(crate) mod user_input;
-pub mod user_input_types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-use crate::groups::item::approval::{ApprovalRequestParams, ApprovalRequestResult};
-use crate::groups::item::delta::{
+use bobbin_native_wire::item::approval::{ApprovalRequestParams, ApprovalRequestResult};
+use bobbin_native_wire::item::delta::{
     AgentMessageDeltaNotification, CommandOutputDeltaNotification, ReasoningDeltaNotification,
     ToolCallArgumentsDeltaNotification,
 };
-use crate::groups::item::usage::UsageDeltaNotification;
-use crate::groups::item::user_input_types::{
+use bobbin_native_wire::item::usage::UsageDeltaNotification;
+use bobbin_native_wire::item::user_input_types::{
     RequestUserInputParams, RequestUserInputResult, UserInputResolvedNotification,
 };
-use crate::groups::serving::types::{ToolCallParams, ToolCallResult};
-use crate::groups::turn::notifications::ItemNotification;
+use bobbin_native_wire::serving::types::{ToolCallParams, ToolCallResult};
+use bobbin_native_wire::turn::notifications::ItemNotification;
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const ITEM_STARTED: &str = "item/started";
 pub(crate) const ITEM_COMPLETED: &str = "item/completed";

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bobbin_model::{Inquiry, Question, QuestionAnswer};
+use bobbin_native_wire::item::user_input_types::{
+    RequestUserInputParams, RequestUserInputResult, UserInputAnswer, UserInputOption, UserInputQuestion,
+};
+use bobbin_native_wire::lenient;
 use bobbin_peer::PeerHandle;
 
 use crate::groups::item::ITEM_TOOL_REQUEST_USER_INPUT;
-use crate::groups::item::user_input_types::{
-    RequestUserInputParams, RequestUserInputResult, UserInputAnswer, UserInputOption, UserInputQuestion,
-};
-use crate::wire::decode;
 
 /// The id of the one question of a request.
 const ONLY: &str = "1";
@@ -32,7 +32,7 @@ pub(crate) async fn ask(peer: &PeerHandle, question: &Question) -> Option<Questi
         .call_raw(ITEM_TOOL_REQUEST_USER_INPUT, &params, None)
         .await
         .ok()?;
-    decode::result(&result).ok().map(answer)
+    lenient::result(&result).ok().map(answer)
 }
 
 /// Returns a model's question as clients get it.

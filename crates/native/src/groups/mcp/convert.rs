@@ -9,13 +9,13 @@ use bobbin_agent_api::workspace_config::ConfigOwner;
 use bobbin_agent_api::{ConfigNews, ConfigValueNews};
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::{Reach, ServerOrigin, ServerState, ToolServer, UnixMillis};
-
-use super::{MCP_LOGIN_COMPLETED, MCP_STATUS_UPDATED, WORKSPACE_CONFIG_CHANGED};
-use crate::convert::time;
-use crate::groups::mcp::types::{
+use bobbin_native_wire::mcp::types::{
     McpLoginCompletedNotification, McpOriginKind, McpScope, McpServerConfig, McpServerOrigin,
     McpServerStatus, McpStatusUpdatedNotification, McpTransport, Seconds, WorkspaceConfigChangedNotification,
 };
+
+use super::{MCP_LOGIN_COMPLETED, MCP_STATUS_UPDATED, WORKSPACE_CONFIG_CHANGED};
+use crate::convert::time;
 use crate::message;
 
 /// Returns a configuration that a client sent.

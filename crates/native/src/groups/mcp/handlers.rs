@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::tool_server::{ConfiguredServer, LoginWishes, ToolServerError, ToolServers};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::mcp::types::{
+    McpGetParams, McpListResult, McpLoginParams, McpLoginResult, McpLogoutResult, McpRemoveParams,
+    McpRemoveResult, McpServerResult, McpStatusListResult, McpTestParams, McpTestResult, McpUpsertParams,
+};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
 use super::convert;
 use crate::client::{Client, refuse};
-use crate::groups::mcp::types::{
-    McpGetParams, McpListResult, McpLoginParams, McpLoginResult, McpLogoutResult, McpRemoveParams,
-    McpRemoveResult, McpServerResult, McpStatusListResult, McpTestParams, McpTestResult, McpUpsertParams,
-};
-use crate::wire::RpcError;
 
 /// The error word of a failed `mcp/test`.
 const TEST_FAILED: &str = "McpServerTestFailed";

@@ -2,24 +2,22 @@
 
 pub(crate) mod convert;
 pub(crate) mod handlers;
-pub mod page_types;
 mod pages;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-
-use crate::groups::handshake::types::EmptyParams;
-use crate::groups::mcp::page_types::{
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::mcp::page_types::{
     McpPageParams, McpPromptGetParams, McpPromptListResult, McpResourceListResult, McpResourceReadParams,
     McpTextResult, McpToolListResult,
 };
-use crate::groups::mcp::types::{
+use bobbin_native_wire::mcp::types::{
     McpGetParams, McpListResult, McpLoginCompletedNotification, McpLoginParams, McpLoginResult,
     McpLogoutResult, McpRemoveParams, McpRemoveResult, McpServerResult, McpStatusListResult,
     McpStatusUpdatedNotification, McpTestParams, McpTestResult, McpUpsertParams,
     WorkspaceConfigChangedNotification,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const MCP_STATUS_UPDATED: &str = "mcp/status/updated";
 pub(crate) const MCP_LOGIN_COMPLETED: &str = "mcp/login/completed";

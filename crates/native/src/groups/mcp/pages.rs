@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::client::{Client, refuse};
 use bobbin_agent_api::tool_server::{ServerPrompt, ServerResource, ToolServerError, ToolServers};
 use bobbin_model::{OfferedTool, ToolHints};
-use bobbin_peer::Responder;
-
-use super::handlers::wire_error;
-use crate::groups::mcp::page_types::{
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::mcp::page_types::{
     McpPageParams, McpPrompt, McpPromptArgument, McpPromptGetParams, McpPromptListResult, McpResource,
     McpResourceListResult, McpResourceReadParams, McpTextResult, McpTool, McpToolAnnotations,
     McpToolListResult,
 };
-use crate::wire::RpcError;
+use bobbin_peer::Responder;
+
+use super::handlers::wire_error;
 
 /// Default and largest number of entries of a page.
 const USUAL: u32 = 100;

@@ -5,15 +5,15 @@ use bobbin_agent_api::tool_server::{
 };
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::{OfferedTool, Reach, ServerState, ToolServer};
-
-use super::{OAUTH_LOGIN_COMPLETED, STARTUP_STATUS_UPDATED};
-use crate::groups::mcp::convert::status;
-use crate::groups::mcp::types::McpServerStatus;
-use crate::groups::mcp_runtime::types::{
+use bobbin_native_wire::mcp::types::McpServerStatus;
+use bobbin_native_wire::mcp_runtime::types::{
     McpAuthStatus, McpFailureReason, McpRuntimeResource, McpRuntimeResourceTemplate, McpRuntimeServer,
     McpRuntimeTool, McpServerOauthLoginCompletedNotification, McpServerStartupStatusUpdatedNotification,
     McpStartupStatus, McpStatusDetail,
 };
+
+use super::{OAUTH_LOGIN_COMPLETED, STARTUP_STATUS_UPDATED};
+use crate::groups::mcp::convert::status;
 use crate::message;
 
 /// Returns a server as clients see it.

@@ -12,6 +12,11 @@ use bobbin_agent_api::elicitation::{
 use bobbin_agent_api::tool::Questions;
 use bobbin_core::Threads;
 use bobbin_model::{Inquiry, Json, QuestionAnswer, ThreadId, TurnId};
+use bobbin_native_wire::handshake::capabilities::ClientCapabilities;
+use bobbin_native_wire::lenient;
+use bobbin_native_wire::mcp_runtime::types::{
+    McpElicitationAction, McpElicitationMode, McpElicitationRequestParams, McpElicitationRequestResult,
+};
 use bobbin_peer::{CallError, PeerHandle, SendError};
 use bobbin_session::Session;
 use futures_util::FutureExt as _;
@@ -19,11 +24,6 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::ELICITATION_REQUEST;
-use crate::groups::handshake::capabilities::ClientCapabilities;
-use crate::groups::mcp_runtime::types::{
-    McpElicitationAction, McpElicitationMode, McpElicitationRequestParams, McpElicitationRequestResult,
-};
-use crate::wire::decode;
 
 /// Limit of known Turns; the oldest is forgotten first, and has usually ended.
 const MAX_TURNS: usize = 64;
@@ -98,7 +98,7 @@ impl ElicitingClient for Asked {
                 CallError::Remote(_) | CallError::TimedOut(_) | CallError::Send(_) => NotElicited::Refused,
             })?;
             let result: McpElicitationRequestResult =
-                decode::result(&result).map_err(|error| NotElicited::Unfit(error.to_string()))?;
+                lenient::result(&result).map_err(|error| NotElicited::Unfit(error.to_string()))?;
             Ok(answer(result))
         }
         .boxed()

@@ -6,6 +6,12 @@ use std::time::Duration;
 use bobbin_agent_api::outside::{OutsideAnswer, OutsideCall, OutsideError};
 use bobbin_agent_api::tool_server::{LoginWishes, NoTool, ToolServerError, ToolServers};
 use bobbin_model::Json;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::handshake::types::EmptyResult;
+use bobbin_native_wire::mcp_runtime::types::{
+    McpServerOauthLoginParams, McpServerOauthLoginResult, McpServerResourceReadParams,
+    McpServerStatusListParams, McpServerStatusListResult, McpServerToolCallParams,
+};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -14,13 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::elicitation::Outside;
 use super::{Calls, convert};
 use crate::client::{Client, fail, handle, refuse, refuse_params};
-use crate::groups::handshake::types::EmptyResult;
 use crate::groups::mcp::handlers::wire_error;
-use crate::groups::mcp_runtime::types::{
-    McpServerOauthLoginParams, McpServerOauthLoginResult, McpServerResourceReadParams,
-    McpServerStatusListParams, McpServerStatusListResult, McpServerToolCallParams,
-};
-use crate::wire::RpcError;
 
 /// Most servers of a page.
 const MOST: u32 = 100;

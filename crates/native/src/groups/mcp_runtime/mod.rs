@@ -4,21 +4,20 @@
 mod convert;
 pub(crate) mod elicitation;
 mod handlers;
-pub mod types;
 
 use std::sync::Arc;
 
 use bobbin_agent_api::outside::OutsideCalls;
-
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-use crate::groups::handshake::types::{EmptyParams, EmptyResult};
-use crate::groups::mcp_runtime::types::{
+use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
+use bobbin_native_wire::mcp_runtime::types::{
     McpElicitationRequestParams, McpElicitationRequestResult, McpServerOauthLoginCompletedNotification,
     McpServerOauthLoginParams, McpServerOauthLoginResult, McpServerResourceReadParams,
     McpServerResourceReadResult, McpServerStartupStatusUpdatedNotification, McpServerStatusListParams,
     McpServerStatusListResult, McpServerToolCallParams, McpServerToolCallResult,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const STARTUP_STATUS_UPDATED: &str = "mcpServer/startupStatus/updated";
 pub(crate) const ELICITATION_REQUEST: &str = "mcpServer/elicitation/request";

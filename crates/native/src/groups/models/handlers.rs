@@ -8,14 +8,14 @@ use std::sync::Arc;
 use bobbin_agent_api::model_catalog::{
     DefaultSource, ListModelsError, ListedModel, ModelCatalog, ModelProvider,
 };
+use bobbin_native_wire::models::types::{
+    DefaultModelSource, ModelInfo, ModelListParams, ModelListResult, ModelPriceInfo, WorkspaceDefaultsResult,
+};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
 use crate::client::Client;
 use crate::convert;
-use crate::groups::models::types::{
-    DefaultModelSource, ModelInfo, ModelListParams, ModelListResult, ModelPriceInfo, WorkspaceDefaultsResult,
-};
 
 pub(super) fn list(
     client: &Client,

@@ -1,13 +1,12 @@
 //! `model/list`: the models that a Thread can use (AppServer protocol 05 §7).
 
 pub(crate) mod handlers;
-pub mod types;
+
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::models::types::{ModelListParams, ModelListResult, WorkspaceDefaultsResult};
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-
-use crate::groups::handshake::types::EmptyParams;
-use crate::groups::models::types::{ModelListParams, ModelListResult, WorkspaceDefaultsResult};
 
 /// The group.
 pub static GROUP: Group = Group {

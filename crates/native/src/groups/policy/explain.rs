@@ -4,13 +4,13 @@ use bobbin_agent_api::policy::{AppliedRule, Judgement};
 use bobbin_agent_api::tool::ToolEnvironment;
 use bobbin_core::{CoreError, Snapshot};
 use bobbin_model::{ApprovalPolicy, Scope};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::policy::types::{
+    PolicyCommand, PolicyExplainParams, PolicyExplainResult, PolicyOutcome, PolicyRule,
+};
 use bobbin_peer::Responder;
 
 use crate::client::{Client, fail, handle, refuse};
-use crate::groups::policy::types::{
-    PolicyCommand, PolicyExplainParams, PolicyExplainResult, PolicyOutcome, PolicyRule,
-};
-use crate::wire::RpcError;
 
 /// Longest command, in bytes (the shell tool's limit).
 const MAX_COMMAND_BYTES: usize = 64 << 10;

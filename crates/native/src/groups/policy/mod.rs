@@ -2,16 +2,15 @@
 
 pub(crate) mod explain;
 pub(crate) mod rules;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-
-use crate::groups::handshake::types::EmptyParams;
-use crate::groups::policy::types::{
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::policy::types::{
     ApprovalRulesListResult, ApprovalRulesRemoveParams, ApprovalRulesRemoveResult, PolicyExplainParams,
     PolicyExplainResult,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 /// The bounds of stored answers.
 const ANSWERS: &str =

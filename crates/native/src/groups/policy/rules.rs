@@ -2,17 +2,17 @@
 
 use bobbin_core::{CoreError, Threads};
 use bobbin_model::StandingAnswer;
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::policy::types;
+use bobbin_native_wire::policy::types::{
+    ApprovalRulesListResult, ApprovalRulesRemoveParams, ApprovalRulesRemoveResult,
+};
 use bobbin_peer::Responder;
 use sha2::{Digest as _, Sha256};
 
 use super::explain;
 use crate::client::{Client, fail};
 use crate::errors;
-use crate::groups::handshake::types::EmptyParams;
-use crate::groups::policy::types;
-use crate::groups::policy::types::{
-    ApprovalRulesListResult, ApprovalRulesRemoveParams, ApprovalRulesRemoveResult,
-};
 
 /// Bytes of the digest that identifies an answer within a workspace.
 const ID_BYTES: usize = 8;

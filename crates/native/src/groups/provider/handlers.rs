@@ -3,17 +3,17 @@
 use bobbin_agent_api::model_providers::{
     ConfiguredProvider, ProviderDraft, ProviderEdit, ProviderError, ProviderTest,
 };
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::provider::types::{
+    ProviderAuth, ProviderDeleteParams, ProviderDeleteResult, ProviderEditParams, ProviderInfo,
+    ProviderListResult, ProviderResult, ProviderSettingsParams, ProviderTestParams, ProviderTestResult,
+};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
 use super::Feature;
 use crate::client::{Client, refuse, refuse_params};
 use crate::groups::models::handlers::infos;
-use crate::groups::provider::types::{
-    ProviderAuth, ProviderDeleteParams, ProviderDeleteResult, ProviderEditParams, ProviderInfo,
-    ProviderListResult, ProviderResult, ProviderSettingsParams, ProviderTestParams, ProviderTestResult,
-};
-use crate::wire::RpcError;
 
 pub(super) async fn list(_: &Client, providers: &Feature, _: IgnoredAny, responder: Responder) {
     match providers.list().await {

@@ -1,19 +1,18 @@
 //! `provider/*`: the providers of models (AppServer protocol 07 §8.6).
 
 mod handlers;
-pub mod types;
 
 use std::sync::Arc;
 
 use bobbin_agent_api::model_providers::ModelProviders;
-
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-use crate::groups::handshake::types::EmptyParams;
-use crate::groups::provider::types::{
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::provider::types::{
     ProviderDeleteParams, ProviderDeleteResult, ProviderEditParams, ProviderListResult, ProviderResult,
     ProviderTestParams, ProviderTestResult,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 type Feature = Arc<dyn ModelProviders>;
 

@@ -12,6 +12,14 @@ use bobbin_agent_api::client::{
     Answered, ClientFailure, ClientToolCall, Clients, Editor, EditorCan, Service, ThreadClient,
 };
 use bobbin_model::{ThreadId, ThreadState, ToolAnswer};
+use bobbin_native_wire::handshake::capabilities::AcpExtensions;
+use bobbin_native_wire::handshake::types::EmptyResult;
+use bobbin_native_wire::lenient;
+use bobbin_native_wire::serving::types::{
+    AcpReadTextFileParams, AcpReadTextFileResult, AcpTerminalCreateParams, AcpTerminalCreateResult,
+    AcpTerminalOutputResult, AcpTerminalParams, AcpTerminalWaitParams, AcpTerminalWaitResult,
+    AcpWriteTextFileParams, AcpWriteTextFileResult, ToolCallParams,
+};
 use bobbin_peer::{CallError, PeerHandle, Phase, SendError};
 use bobbin_session::Session;
 use futures_util::FutureExt as _;
@@ -21,20 +29,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::dynamic;
-use crate::groups::handshake::capabilities::AcpExtensions;
-use crate::groups::handshake::types::EmptyResult;
 use crate::groups::item::ITEM_TOOL_CALL;
-use crate::groups::serving::types::{
-    AcpReadTextFileParams, AcpReadTextFileResult, AcpTerminalCreateParams, AcpTerminalCreateResult,
-    AcpTerminalOutputResult, AcpTerminalParams, AcpTerminalWaitParams, AcpTerminalWaitResult,
-    AcpWriteTextFileParams, AcpWriteTextFileResult, ToolCallParams,
-};
 use crate::groups::serving::{
     EXT_ACP_FS_READ_TEXT_FILE, EXT_ACP_FS_WRITE_TEXT_FILE, EXT_ACP_TERMINAL_CREATE,
     EXT_ACP_TERMINAL_GET_OUTPUT, EXT_ACP_TERMINAL_KILL, EXT_ACP_TERMINAL_RELEASE,
     EXT_ACP_TERMINAL_WAIT_FOR_EXIT,
 };
-use crate::wire::decode;
 
 /// Time that a client has to run a tool (04).
 const TOOL_LIMIT: Duration = Duration::from_mins(2);
@@ -128,7 +128,7 @@ impl Serving {
     ) -> Answered<T> {
         let answer = self.peer.call_raw(method, params, Some(limit)).await;
         let answer = answer.map_err(failure)?;
-        decode::result(&answer).map_err(|error| ClientFailure::Unusable(error.to_string()))
+        lenient::result(&answer).map_err(|error| ClientFailure::Unusable(error.to_string()))
     }
 }
 

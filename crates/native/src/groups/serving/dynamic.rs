@@ -7,13 +7,12 @@ use bobbin_model as model;
 use bobbin_model::{
     DynamicApproval, DynamicOperation, DynamicTool, ExecutionStatus, ToolAnswer, ToolContent,
 };
-
-use crate::groups::item::content::{ContentItem, ImageContent, TextContent};
-use crate::groups::item::payload::ItemPayload;
-use crate::groups::item::tool_payload::{DynamicToolCallPayload, PluginFunctionCallPayload};
-use crate::groups::serving::types::ToolCallResult;
-use crate::groups::thread::params::DynamicToolSpec;
-use crate::wire::RpcError;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::item::content::{ContentItem, ImageContent, TextContent};
+use bobbin_native_wire::item::payload::ItemPayload;
+use bobbin_native_wire::item::tool_payload::{DynamicToolCallPayload, PluginFunctionCallPayload};
+use bobbin_native_wire::serving::types::ToolCallResult;
+use bobbin_native_wire::thread::params::DynamicToolSpec;
 
 /// Limit of content pieces in one answer.
 const MAX_PIECES: usize = 256;

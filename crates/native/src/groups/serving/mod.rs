@@ -2,17 +2,17 @@
 
 pub(crate) mod connection;
 pub(crate) mod dynamic;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-use crate::groups::handshake::types::EmptyResult;
-use crate::groups::serving::types::{
+use bobbin_native_wire::handshake::types::EmptyResult;
+use bobbin_native_wire::serving::types::{
     AcpReadTextFileParams, AcpReadTextFileResult, AcpTerminalCreateParams, AcpTerminalCreateResult,
     AcpTerminalOutputResult, AcpTerminalParams, AcpTerminalWaitParams, AcpTerminalWaitResult,
     AcpWriteTextFileParams, AcpWriteTextFileResult, NodeReplCancelParams, NodeReplCancelResult,
     NodeReplEvaluateParams, NodeReplEvaluateResult,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const EXT_ACP_FS_READ_TEXT_FILE: &str = "ext/acp/fs/readTextFile";
 pub(crate) const EXT_ACP_FS_WRITE_TEXT_FILE: &str = "ext/acp/fs/writeTextFile";

@@ -9,6 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bobbin_agent_api::ConfigNews;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::skills::types::{
+    SkillInfo, SkillParams, SkillSource, SkillsListParams, SkillsListResult, SkillsReadResult,
+    SkillsRestoreOriginalResult, SkillsSetEnabledParams, SkillsSetEnabledResult, SkillsUninstallResult,
+    SkillsViewResult,
+};
 use bobbin_peer::Responder;
 use bobbin_prompts::{PromptError, Prompts, Skill, Source};
 use serde::Serialize;
@@ -17,12 +23,6 @@ use serde_json::Value;
 use super::{SKILLS_SET_ENABLED, SKILLS_UNINSTALL};
 use crate::client::{Client, refuse};
 use crate::errors;
-use crate::groups::skills::types::{
-    SkillInfo, SkillParams, SkillSource, SkillsListParams, SkillsListResult, SkillsReadResult,
-    SkillsRestoreOriginalResult, SkillsSetEnabledParams, SkillsSetEnabledResult, SkillsUninstallResult,
-    SkillsViewResult,
-};
-use crate::wire::RpcError;
 
 /// The parts of the configuration that clients must read again.
 const REGIONS: &[&str] = &["skills"];

@@ -1,15 +1,14 @@
 //! `skills/*`: instructions that agents read when they are of use (AppServer protocol 05 §4).
 
 pub(crate) mod handlers;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-
-use crate::groups::skills::types::{
+use bobbin_native_wire::skills::types::{
     SkillParams, SkillsListParams, SkillsListResult, SkillsReadResult, SkillsRestoreOriginalResult,
     SkillsSetEnabledParams, SkillsSetEnabledResult, SkillsUninstallResult, SkillsViewResult,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const SKILLS_SET_ENABLED: &str = "skills/setEnabled";
 pub(crate) const SKILLS_UNINSTALL: &str = "skills/uninstall";

@@ -1,12 +1,12 @@
 //! `server/stats`: figures of this connection and of the server.
 
+use bobbin_native_wire::stats::types::{
+    ConnectionPhase, ConnectionStats, LogStats, ServerStatsResult, StoreStats,
+};
 use bobbin_peer::{Phase, Responder};
 use serde::de::IgnoredAny;
 
 use crate::client::Client;
-use crate::groups::stats::types::{
-    ConnectionPhase, ConnectionStats, LogStats, ServerStatsResult, StoreStats,
-};
 
 pub(super) fn stats(client: &Client, _: IgnoredAny, responder: Responder) {
     let peer = client.peer().stats();

@@ -1,13 +1,12 @@
 //! `server/stats`: figures of this connection and of the server.
 
 pub(crate) mod handlers;
-pub mod types;
+
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::stats::types::ServerStatsResult;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-
-use crate::groups::handshake::types::EmptyParams;
-use crate::groups::stats::types::ServerStatsResult;
 
 /// The group.
 pub static GROUP: Group = Group {

@@ -2,11 +2,11 @@
 
 use bobbin_core::Edged;
 use bobbin_model as model;
+use bobbin_native_wire::subagent::types::{SubagentEdge, SubagentTargetResult, SubagentTargetStatus};
+use bobbin_native_wire::system::types::SubagentProgress;
+use bobbin_native_wire::thread::types::{SubAgentSource, ThreadSource};
 
 use crate::convert::time;
-use crate::groups::subagent::types::{SubagentEdge, SubagentTargetResult, SubagentTargetStatus};
-use crate::groups::system::types::SubagentProgress;
-use crate::groups::thread::types::{SubAgentSource, ThreadSource};
 
 /// The default profile.
 const NATIVE: &str = "native";

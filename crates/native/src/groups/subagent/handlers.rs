@@ -5,6 +5,12 @@ use std::sync::Arc;
 use bobbin_core::{Closed, Command, CoreError, Edged, Enqueued, Guidance, Reply, ThreadHandle};
 use bobbin_model::state::StartTurn;
 use bobbin_model::{EdgeStatus, InputPart, ThreadId, Trigger, TriggerKind};
+use bobbin_native_wire::subagent::types::{
+    FollowupDelivery, SubagentChild, SubagentChildrenListParams, SubagentChildrenListResult,
+    SubagentCloseParams, SubagentEdge, SubagentFollowupParams, SubagentMessageParams, SubagentTargetParams,
+    SubagentTargetResult, SubagentTargetStatus,
+};
+use bobbin_native_wire::thread::types::Thread;
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 use tokio::sync::oneshot;
@@ -12,12 +18,6 @@ use tokio::sync::oneshot;
 use super::{convert, paths};
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert as shared;
-use crate::groups::subagent::types::{
-    FollowupDelivery, SubagentChild, SubagentChildrenListParams, SubagentChildrenListResult,
-    SubagentCloseParams, SubagentEdge, SubagentFollowupParams, SubagentMessageParams, SubagentTargetParams,
-    SubagentTargetResult, SubagentTargetStatus,
-};
-use crate::groups::thread::types::Thread;
 
 /// Approximate limit of bytes of Threads in one answer (a guess: some hundred ordinary Threads). Further subagents have
 /// only their edges, and each Thread can be read by itself.

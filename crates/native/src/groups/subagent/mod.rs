@@ -3,15 +3,15 @@
 pub(crate) mod convert;
 pub(crate) mod handlers;
 mod paths;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-use crate::groups::subagent::types::{
+use bobbin_native_wire::subagent::types::{
     SubagentChildrenListParams, SubagentChildrenListResult, SubagentCloseParams, SubagentFollowupParams,
     SubagentMessageParams, SubagentTargetParams, SubagentTargetResult,
 };
-use crate::groups::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
+use bobbin_native_wire::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const SUBAGENT_PROGRESS: &str = "subagent/progress";
 pub(crate) const SUBAGENT_GRAPH_CHANGED: &str = "subagent/graphChanged";

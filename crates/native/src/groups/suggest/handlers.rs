@@ -6,16 +6,16 @@ use std::sync::Arc;
 use bobbin_agent_api::suggest::{CommitRequest, Conversation, SuggestError, Suggestions, WelcomeRequest};
 use bobbin_core::{CoreError, ListFilter};
 use bobbin_model::TurnFeatures;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::suggest::types::{
+    CommitMessageSuggestParams, CommitMessageSuggestResult, WelcomeSuggestion, WelcomeSuggestionSource,
+    WelcomeSuggestionsParams, WelcomeSuggestionsResult,
+};
 use bobbin_peer::Responder;
 
 use crate::client::{Client, fail, handle, refuse};
 use crate::convert;
-use crate::groups::suggest::types::{
-    CommitMessageSuggestParams, CommitMessageSuggestResult, WelcomeSuggestion, WelcomeSuggestionSource,
-    WelcomeSuggestionsParams, WelcomeSuggestionsResult,
-};
 use crate::groups::thread::read::{as_stored, visible_to};
-use crate::wire::RpcError;
 
 /// Limit of suggestions.
 const MAX_ITEMS: u32 = 4;

@@ -1,15 +1,14 @@
 //! `workspace/commitMessage/suggest` and `welcome/suggestions` (AppServer protocol 03 §14).
 
 pub(crate) mod handlers;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-
-use crate::groups::suggest::types::{
+use bobbin_native_wire::suggest::types::{
     CommitMessageSuggestParams, CommitMessageSuggestResult, WelcomeSuggestionsParams,
     WelcomeSuggestionsResult,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 /// The group.
 pub static GROUP: Group = Group {

@@ -1,10 +1,9 @@
 //! `system/*`: actions of the server itself (AppServer protocol 03 §11).
 
-pub mod types;
+use bobbin_native_wire::system::types::{JobResultNotification, SystemEventNotification};
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::groups::system::types::{JobResultNotification, SystemEventNotification};
 
 /// The server did something by itself.
 pub const SYSTEM_EVENT: &str = "system/event";

@@ -3,15 +3,15 @@
 use bobbin_agent_api::terminal::TerminalNews;
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::{Terminal, TerminalChange};
+use bobbin_native_wire::item::tool_payload::CommandSource;
+use bobbin_native_wire::terminal::types::{
+    BackgroundTerminal, TerminalNotification, TerminalOutputDeltaNotification,
+};
 
 use super::{
     TERMINAL_CLEANED, TERMINAL_COMPLETED, TERMINAL_OUTPUT_DELTA, TERMINAL_STALLED, TERMINAL_STARTED,
 };
 use crate::convert;
-use crate::groups::item::tool_payload::CommandSource;
-use crate::groups::terminal::types::{
-    BackgroundTerminal, TerminalNotification, TerminalOutputDeltaNotification,
-};
 use crate::message;
 
 /// Returns a terminal as clients see it.

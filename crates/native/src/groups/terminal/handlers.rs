@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use bobbin_agent_api::terminal::{TerminalError, Terminals, Wait};
 use bobbin_model::{Terminal, ThreadId};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::terminal::types::{
+    TerminalCleanParams, TerminalListParams, TerminalReadParams, TerminalResult, TerminalStopParams,
+    TerminalWriteParams, TerminalsResult,
+};
 use bobbin_peer::Responder;
 
 use super::convert::terminal;
 use crate::client::{Client, refuse};
-use crate::groups::terminal::types::{
-    TerminalCleanParams, TerminalListParams, TerminalReadParams, TerminalResult, TerminalStopParams,
-    TerminalWriteParams, TerminalsResult,
-};
-use crate::wire::RpcError;
 
 /// Default time for a command to react to input, in milliseconds.
 const USUAL_YIELD_MS: u64 = 1000;

@@ -2,15 +2,14 @@
 
 pub(crate) mod convert;
 pub(crate) mod handlers;
-pub mod types;
 
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-
-use crate::groups::terminal::types::{
+use bobbin_native_wire::terminal::types::{
     TerminalCleanParams, TerminalListParams, TerminalNotification, TerminalOutputDeltaNotification,
     TerminalReadParams, TerminalResult, TerminalStopParams, TerminalWriteParams, TerminalsResult,
 };
+
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const TERMINAL_STARTED: &str = "terminal/started";
 pub(crate) const TERMINAL_OUTPUT_DELTA: &str = "terminal/outputDelta";

@@ -1,12 +1,12 @@
 //! `channel/list`: the channels that Threads may come from (AppServer protocol 02 §5.13).
 
 use bobbin_agent_api::channel::{BUILT_IN_CHANNELS, SYSTEM_CHANNELS};
+use bobbin_native_wire::thread::params::ChannelCategory::{Builtin, External, System};
+use bobbin_native_wire::thread::params::{ChannelInfo, ChannelListResult};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
 use crate::client::Client;
-use crate::groups::thread::params::ChannelCategory::{Builtin, External, System};
-use crate::groups::thread::params::{ChannelInfo, ChannelListResult};
 
 pub(super) fn list(client: &Client, _: IgnoredAny, responder: Responder) {
     let info = |name: String, category| ChannelInfo { name, category };

@@ -9,18 +9,18 @@ use std::fmt;
 use bobbin_core::{CoreError, Snapshot, Threads};
 use bobbin_model as model;
 use bobbin_model::{ItemId, ThreadId, TurnId};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::thread::history_types::SortDirection::{Ascending, Descending};
+use bobbin_native_wire::thread::history_types::{
+    ItemOfTurn, SortDirection, ThreadItemsListParams, ThreadItemsListResult, ThreadTurnsListParams,
+    ThreadTurnsListResult,
+};
+use bobbin_native_wire::turn::types::Turn;
 use bobbin_peer::Responder;
 
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
-use crate::groups::thread::history_types::SortDirection::{Ascending, Descending};
-use crate::groups::thread::history_types::{
-    ItemOfTurn, SortDirection, ThreadItemsListParams, ThreadItemsListResult, ThreadTurnsListParams,
-    ThreadTurnsListResult,
-};
 use crate::groups::thread::read::{MAX_TURN_BYTES, NO_CURSOR};
-use crate::groups::turn::types::Turn;
-use crate::wire::RpcError;
 
 /// Largest page of Turns, and of Items.
 const MAX_TURNS: u32 = 100;

@@ -6,22 +6,22 @@ use bobbin_core::Beforehand;
 use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
 use bobbin_model::{Identity, Mode, Refusal, ThreadId};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::handshake::types::EmptyResult;
+use bobbin_native_wire::thread::config::ThreadConfiguration;
+use bobbin_native_wire::thread::params::{
+    ThreadConfigUpdateParams, ThreadModeSetParams, ThreadRenameParams, ThreadResult, ThreadResumeParams,
+    ThreadStartParams, ThreadTargetParams,
+};
+use bobbin_native_wire::thread::types::{SessionIdentity, Thread};
 use bobbin_peer::Responder;
 use bobbin_session::{Held, Lifetime, Start, SubscribeOptions};
 
 use crate::client::{Client, fail, handle, refuse};
 use crate::convert;
-use crate::groups::handshake::types::EmptyResult;
 use crate::groups::serving::connection::Tools;
 use crate::groups::serving::dynamic;
-use crate::groups::thread::config::ThreadConfiguration;
 use crate::groups::thread::instructions;
-use crate::groups::thread::params::{
-    ThreadConfigUpdateParams, ThreadModeSetParams, ThreadRenameParams, ThreadResult, ThreadResumeParams,
-    ThreadStartParams, ThreadTargetParams,
-};
-use crate::groups::thread::types::{SessionIdentity, Thread};
-use crate::wire::RpcError;
 
 pub(super) async fn start(client: &Client, params: ThreadStartParams, responder: Responder) {
     let tools = match dynamic::declared_in(params.dynamic_tools.unwrap_or_default()) {

@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, ThreadHandle};
 use bobbin_model::{HistoryMode, InputPart, ItemBody, Turn, TurnId, TurnStatus};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::handshake::types::EmptyResult;
+use bobbin_native_wire::item::usage::ContextUsage;
+use bobbin_native_wire::thread::params::ThreadTargetParams;
 use bobbin_peer::Responder;
 use bobbin_prompts::COMPACT;
 use schemars::JsonSchema;
@@ -13,10 +17,6 @@ use serde_with::skip_serializing_none;
 use crate::client::{Client, fail, handle, refuse};
 use crate::convert;
 use crate::groups::command::handlers;
-use crate::groups::handshake::types::EmptyResult;
-use crate::groups::item::usage::ContextUsage;
-use crate::groups::thread::params::ThreadTargetParams;
-use crate::wire::RpcError;
 
 /// Result of `thread/compact/start`.
 #[skip_serializing_none]

@@ -1,39 +1,35 @@
 //! `thread/*` and `channel/list`: the life of a Thread, lists, reads, subscriptions (AppServer protocol 02).
 
 pub(crate) mod channel;
-pub mod config;
 pub(crate) mod history;
-pub mod history_types;
 pub(crate) mod instructions;
 pub(crate) mod lifecycle;
 pub mod maintenance;
-pub mod notifications;
-pub mod params;
 pub mod read;
 pub(crate) mod rollback;
 pub(crate) mod subscribe;
-pub mod types;
 
-use crate::group::need::{Member, Need};
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-use crate::groups::handshake::types::{EmptyParams, EmptyResult};
-use crate::groups::thread::history_types::{
+use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
+use bobbin_native_wire::thread::history_types::{
     ThreadItemsListParams, ThreadItemsListResult, ThreadTurnsListParams, ThreadTurnsListResult,
 };
-use crate::groups::thread::maintenance::ThreadCompactResult;
-use crate::groups::thread::notifications::{
+use bobbin_native_wire::thread::notifications::{
     ThreadArchivedNotification, ThreadConfiguredNotification, ThreadDeletedNotification,
     ThreadQueueUpdatedNotification, ThreadRenamedNotification, ThreadResumedNotification,
     ThreadRolledBackNotification, ThreadRuntimeChangedNotification, ThreadStartedNotification,
     ThreadStatusChangedNotification, ThreadSyncedNotification, ThreadUpdatedNotification,
 };
-use crate::groups::thread::params::{
+use bobbin_native_wire::thread::params::{
     ChannelListResult, ThreadConfigUpdateParams, ThreadListParams, ThreadListResult, ThreadModeSetParams,
     ThreadReadParams, ThreadReadResult, ThreadRenameParams, ThreadResult, ThreadResumeParams,
     ThreadRollbackParams, ThreadRollbackResult, ThreadStartParams, ThreadSubscribeParams,
     ThreadSubscribeResult, ThreadTargetParams, ThreadUnsubscribeParams,
 };
+
+use crate::group::need::{Member, Need};
+use crate::group::page::Page;
+use crate::group::{Group, rows};
+use crate::groups::thread::maintenance::ThreadCompactResult;
 
 pub(crate) const THREAD_SUBSCRIBE: &str = "thread/subscribe";
 pub(crate) const THREAD_STARTED: &str = "thread/started";

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use bobbin_core::{CoreError, ListFilter, Snapshot, Threads};
 use bobbin_model::{ThreadId, TurnId, UnixMillis};
+use bobbin_native_wire::Nullable;
+use bobbin_native_wire::thread::params::{
+    ListIdentity, ListScope, ThreadListParams, ThreadListResult, ThreadReadParams, ThreadReadResult, TurnPage,
+};
+use bobbin_native_wire::thread::types::{SessionIdentity, Thread};
+use bobbin_native_wire::turn::types::Turn;
 use bobbin_peer::Responder;
 
 use crate::client::{Client, fail, handle, refuse_params};
 use crate::convert;
 use crate::cursor;
-use crate::groups::thread::params::{
-    ListIdentity, ListScope, ThreadListParams, ThreadListResult, ThreadReadParams, ThreadReadResult, TurnPage,
-};
-use crate::groups::thread::types::{SessionIdentity, Thread};
-use crate::groups::turn::types::Turn;
-use crate::wire::Nullable;
 
 /// Largest page of a list.
 pub const MAX_PAGE: u32 = 100;

@@ -1,13 +1,13 @@
 //! Removes the newest Turns from a conversation (AppServer protocol 02 §5.12).
 
 use bobbin_core::{Command, Newest, Reply, RolledBack};
+use bobbin_native_wire::thread::params::{ThreadRollbackParams, ThreadRollbackResult, TurnPage};
+use bobbin_native_wire::thread::types::Thread;
 use bobbin_peer::Responder;
 
 use super::read;
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
-use crate::groups::thread::params::{ThreadRollbackParams, ThreadRollbackResult, TurnPage};
-use crate::groups::thread::types::Thread;
 
 pub(super) async fn rollback(client: &Client, params: ThreadRollbackParams, responder: Responder) {
     if params.num_turns < 1 {

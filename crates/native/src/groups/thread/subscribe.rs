@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use bobbin_core::{Backlog, CoreError, ThreadHandle};
+use bobbin_native_wire::handshake::types::EmptyResult;
+use bobbin_native_wire::thread::params::{
+    SubscribeMode, ThreadSubscribeParams, ThreadSubscribeResult, ThreadUnsubscribeParams,
+};
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use crate::client::{Client, fail, handle};
 use crate::cursor::{self, Stopped};
-use crate::groups::handshake::types::EmptyResult;
-use crate::groups::thread::params::{
-    SubscribeMode, ThreadSubscribeParams, ThreadSubscribeResult, ThreadUnsubscribeParams,
-};
 
 pub(super) async fn subscribe(client: &Client, params: ThreadSubscribeParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {

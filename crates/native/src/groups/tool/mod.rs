@@ -1,16 +1,14 @@
 //! `tool/list`: the tools that the server brings (AppServer protocol 07 §8.1).
 
-pub mod types;
-
 use std::sync::Arc;
 
 use bobbin_agent_api::tool::BuiltInTools;
+use bobbin_native_wire::tool::types::{ListedTool, ToolListParams, ToolListResult, ToolSource};
 use bobbin_peer::Responder;
 
 use crate::client::Client;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::groups::tool::types::{ListedTool, ToolListParams, ToolListResult, ToolSource};
 
 type Feature = Arc<BuiltInTools>;
 

@@ -7,19 +7,19 @@ use bobbin_agent_api::trust::{
     TrustChange, TrustError, TrustItem, TrustKind, TrustNews, TrustStatus, WorkspaceTrust,
 };
 use bobbin_core::{Broadcast, WireMessage};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::system::types::{SystemEventKind, SystemEventNotification};
+use bobbin_native_wire::trust::types;
+use bobbin_native_wire::trust::types::{
+    WorkspaceTrustChangedNotification, WorkspaceTrustResult, WorkspaceTrustSetParams,
+};
 use bobbin_peer::{PeerHandle, Responder};
 use serde::de::IgnoredAny;
 
 use super::WORKSPACE_TRUST_CHANGED;
 use crate::client::{Client, refuse};
 use crate::groups::system::SYSTEM_EVENT;
-use crate::groups::system::types::{SystemEventKind, SystemEventNotification};
-use crate::groups::trust::types;
-use crate::groups::trust::types::{
-    WorkspaceTrustChangedNotification, WorkspaceTrustResult, WorkspaceTrustSetParams,
-};
 use crate::message;
-use crate::wire::RpcError;
 
 type Trust = Arc<dyn WorkspaceTrust>;
 

@@ -1,15 +1,14 @@
 //! `workspace/trust/*`: the items of the folder that need trust, and the user's decision.
 
 pub(crate) mod handlers;
-pub mod types;
+
+use bobbin_native_wire::handshake::types::EmptyParams;
+use bobbin_native_wire::trust::types::{
+    WorkspaceTrustChangedNotification, WorkspaceTrustResult, WorkspaceTrustSetParams,
+};
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-
-use crate::groups::handshake::types::EmptyParams;
-use crate::groups::trust::types::{
-    WorkspaceTrustChangedNotification, WorkspaceTrustResult, WorkspaceTrustSetParams,
-};
 
 pub(crate) const WORKSPACE_TRUST_CHANGED: &str = "workspace/trustChanged";
 

@@ -7,10 +7,9 @@
 use std::sync::Arc;
 
 use bobbin_model::{GivenCall, GivenMessage, InputPart, Json, input};
+use bobbin_native_wire::RpcError;
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::wire::RpcError;
 
 /// A message as the client sends it.
 #[derive(Debug, Deserialize)]

@@ -3,12 +3,12 @@
 use bobbin_agent_api::Services;
 use bobbin_agent_api::tool_server::{ToolServers, typed_prompt};
 use bobbin_model::{InputPart, ThreadId};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::turn::input_types;
 use bobbin_prompts::{PromptError, Prompts};
 
 use super::picture;
 use crate::errors;
-use crate::groups::turn::input_types;
-use crate::wire::RpcError;
 
 /// Commands that are no input: `command/execute` runs them.
 pub const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];

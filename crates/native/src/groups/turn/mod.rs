@@ -1,34 +1,27 @@
 //! `turn/*`: starting and stopping Turns, their queue (AppServer protocol 03).
 
-pub mod diff;
 pub(crate) mod history;
 pub mod input;
-pub mod input_types;
-pub mod notifications;
-pub mod params;
 pub(crate) mod picture;
-pub mod plan;
 pub(crate) mod queue;
-pub mod queue_types;
-pub mod revert_types;
 pub(crate) mod start;
-pub mod types;
 
-use crate::group::need::Need;
-use crate::group::page::Page;
-use crate::group::{Group, rows};
-use crate::groups::handshake::types::EmptyResult;
-use crate::groups::turn::diff::{TurnDiffUpdatedNotification, TurnWaitingNotification};
-use crate::groups::turn::notifications::{
+use bobbin_native_wire::handshake::types::EmptyResult;
+use bobbin_native_wire::turn::diff::{TurnDiffUpdatedNotification, TurnWaitingNotification};
+use bobbin_native_wire::turn::notifications::{
     TurnCancelledNotification, TurnFailedNotification, TurnNotification,
 };
-use crate::groups::turn::params::{
+use bobbin_native_wire::turn::params::{
     TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams, TurnQueueRemoveParams, TurnQueueReorderParams,
     TurnQueueResult, TurnQueueUpdateParams, TurnStartParams, TurnStartResult, TurnSteerParams,
     TurnSteerResult,
 };
-use crate::groups::turn::plan::PlanUpdatedNotification;
-use crate::groups::turn::revert_types::TurnRevertedNotification;
+use bobbin_native_wire::turn::plan::PlanUpdatedNotification;
+use bobbin_native_wire::turn::revert_types::TurnRevertedNotification;
+
+use crate::group::need::Need;
+use crate::group::page::Page;
+use crate::group::{Group, rows};
 
 pub(crate) const TURN_STARTED: &str = "turn/started";
 pub(crate) const TURN_COMPLETED: &str = "turn/completed";

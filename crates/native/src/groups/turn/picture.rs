@@ -7,9 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::picture::PictureFiles;
 use bobbin_model::ThreadId;
-
-use crate::groups::turn::input_types::{InputPart, LocalImagePart};
-use crate::wire::RpcError;
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::turn::input_types::{InputPart, LocalImagePart};
 
 /// Longest name that is stored, in characters.
 const MAX_NAME: usize = 120;

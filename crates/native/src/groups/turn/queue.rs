@@ -3,17 +3,17 @@
 use bobbin_core::{Command, Enqueued, Guidance, QueueChanged, Reply, Steered};
 use bobbin_model::state::QueueChange;
 use bobbin_model::{QueueStatus, QueuedInputId};
+use bobbin_native_wire::RpcError;
+use bobbin_native_wire::turn::params::{
+    TurnEnqueueParams, TurnEnqueueResult, TurnQueueRemoveParams, TurnQueueReorderParams, TurnQueueResult,
+    TurnQueueUpdateParams, TurnSteerParams, TurnSteerResult,
+};
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use super::input;
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
-use crate::groups::turn::params::{
-    TurnEnqueueParams, TurnEnqueueResult, TurnQueueRemoveParams, TurnQueueReorderParams, TurnQueueResult,
-    TurnQueueUpdateParams, TurnSteerParams, TurnSteerResult,
-};
-use crate::wire::RpcError;
 
 pub(super) async fn enqueue(client: &Client, params: TurnEnqueueParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, Reply, StartedTurn, ThreadHandle};
 use bobbin_model::{ItemBody, Refusal, TurnFeatures};
+use bobbin_native_wire::turn::params::{TurnInterruptParams, TurnStartParams, TurnStartResult};
+use bobbin_native_wire::turn::types::Turn;
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
@@ -12,8 +14,6 @@ use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::connection::Endpoint;
 use crate::convert;
 use crate::groups::thread::lifecycle;
-use crate::groups::turn::params::{TurnInterruptParams, TurnStartParams, TurnStartResult};
-use crate::groups::turn::types::Turn;
 
 /// Limit of rules of one Turn.
 const MAX_ALLOWED: usize = 64;

@@ -1,0 +1,3 @@
+//! `workspace/config/*`: the settings of configuration files (AppServer protocol 05 §11).
+
+pub mod types;

@@ -1,0 +1,3 @@
+//! `workspace/files/*`: names of files, for menus.
+
+pub mod types;

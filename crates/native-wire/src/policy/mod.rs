@@ -1,0 +1,3 @@
+//! `policy/explain` and `approval/rules/*`: the outcome of commands by the rules, and the user's standing permissions.
+
+pub mod types;

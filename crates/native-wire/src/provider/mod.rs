@@ -1,0 +1,3 @@
+//! `provider/*`: the providers of models (AppServer protocol 07 §8.6).
+
+pub mod types;

@@ -1,0 +1,3 @@
+//! `system/*`: actions of the server itself (AppServer protocol 03 §11).
+
+pub mod types;
