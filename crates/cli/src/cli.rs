@@ -12,7 +12,7 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    acp, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub, models,
+    acp, chat, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub, models,
     plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust,
 };
 use bobbin_agent_api::model_catalog::DefaultSource;
@@ -79,16 +79,21 @@ enum Command {
     /// Each session has the directory that the editor names. Joins the server that runs there, and starts it where there is
     /// none.
     Acp(acp::Acp),
+    /// Talk with an agent in this terminal.
+    ///
+    /// Any number of clients may have the same thread at once: other terminals, the page, editors. Joins the server of the
+    /// workspace, and starts it where there is none. `/help` shows commands and keys.
+    Chat(Box<chat::Chat>),
     /// Run one prompt, show what happens, exit.
     ///
     /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused, 5 interrupted,
     /// 6 the workspace belongs to a process that cannot be joined, 7 the database was removed meanwhile, 8 the answer does not
     /// fit --output-schema, 9 the time is over.
     Exec(exec::Exec),
-    /// Show the last exchange of a conversation, and go on with a prompt.
+    /// Go on with a conversation, in this terminal or with one prompt.
     ///
-    /// Takes the options of `exec`. Without --thread it is the conversation that was active last. Without a prompt it shows
-    /// the exchange and ends.
+    /// Without --thread it is the conversation that was active last. Without a prompt it opens as `chat` does; without a
+    /// terminal it shows the last exchange and ends. With a prompt it takes the options of `exec`.
     Resume(Box<resume::Resume>),
     /// List the models that can be chosen.
     Models(models::Models),
@@ -215,6 +220,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Hub(command)) => hub::run(command).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Acp(acp)) => acp::run(acp).await,
+        Some(Command::Chat(chat)) => chat::run(*chat).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Resume(resume)) => resume::run(*resume).await,
         Some(Command::Models(models)) => models::run(models).await,

@@ -2,6 +2,7 @@
 
 mod acp;
 mod call;
+mod chat;
 mod cli;
 mod config;
 mod copies;

@@ -1,5 +1,6 @@
 //! `bobbin resume`: shows the last exchange of a conversation and goes on with it, as `exec` does.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use bobbin_peer::PeerHandle;
@@ -8,6 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::call::{ask_server, call, initialize};
+use crate::chat;
 use crate::exec::{self, Exec};
 use crate::threads;
 
@@ -21,6 +23,10 @@ pub(crate) struct Resume {
 /// Shows the last exchange, and runs the prompt if there is one.
 pub(crate) async fn run(resume: Resume) -> anyhow::Result<ExitCode> {
     let mut exec = resume.exec;
+    let is_free = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if exec.prompt.is_empty() && is_free {
+        return chat::run(exec.into_chat()).await;
+    }
     let workspace = state::workspace(exec.workspace.as_deref())?;
     let config = config::read(&workspace.root, state::home().as_deref())?;
     let root = workspace.root.to_string_lossy().into_owned();

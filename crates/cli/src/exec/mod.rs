@@ -37,6 +37,7 @@ use bobbin_server::{attach, config};
 use bobbin_server::{console, exit, telemetry};
 use bobbin_workspace::Workspace;
 
+use crate::chat::Chat;
 use crate::first_start;
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
 pub(crate) use input::has_input;
@@ -107,6 +108,22 @@ pub(crate) struct Exec {
     pub(crate) workspace: Option<PathBuf>,
     #[command(flatten)]
     log: LogOptions,
+}
+
+impl Exec {
+    /// Returns the options that open the same conversation in a terminal.
+    pub(crate) fn into_chat(self) -> Chat {
+        Chat {
+            prompt: Vec::new(),
+            last: self.thread.is_none(),
+            thread: self.thread,
+            pick: false,
+            model: self.model,
+            agent: self.agent,
+            workspace: self.workspace,
+            log: self.log,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -381,7 +398,7 @@ fn grouped(number: u64) -> String {
 
 /// Reads the configuration, and says what of the folder waits, or takes the user's trust in it. Returns also the fingerprints of
 /// what is trusted anew.
-fn settle_trust(
+pub(crate) fn settle_trust(
     workspace: &Workspace,
     trusts: bool,
     may_ask: bool,

@@ -1,0 +1,429 @@
+//! The prompt: a text of several lines with a cursor, its history, and pasted texts as chips.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use unicode_width::UnicodeWidthChar as _;
+
+use crate::screen::Place;
+use crate::text::{Line, Style, safe};
+use crate::transcript::ACCENT;
+
+/// A pasted text of more lines or characters than this becomes a chip.
+const CHIP_LINES: usize = 8;
+const CHIP_CHARS: usize = 1_000;
+/// Entries of the history.
+const MAX_HISTORY: usize = 500;
+
+/// The prompt.
+#[derive(Debug, Default)]
+pub(crate) struct Compose {
+    text: String,
+    /// Byte position in the text.
+    cursor: usize,
+    history: Vec<String>,
+    /// The entry of the history that is shown, and the text that was there before.
+    recalled: Option<(usize, String)>,
+    /// Pasted texts, by the chips that stand for them.
+    pasted: Vec<(String, String)>,
+    /// The text that was cut last.
+    cut: String,
+}
+
+/// The word that the cursor is in, if a menu can complete it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// `/` and the beginning of a command, at the start of the text.
+    Command(String),
+    /// `@` and a part of a path.
+    File(String),
+}
+
+impl Compose {
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Replaces the text.
+    pub(crate) fn set(&mut self, text: impl Into<String>) {
+        self.text = text.into();
+        self.cursor = self.text.len();
+        self.recalled = None;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.set("");
+        self.pasted.clear();
+    }
+
+    /// Takes the text, with pasted texts in the places of their chips, and adds it to the history.
+    pub(crate) fn take(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.text);
+        self.cursor = 0;
+        self.recalled = None;
+        for (chip, pasted) in self.pasted.drain(..) {
+            text = text.replacen(&chip, &pasted, 1);
+        }
+        self.remember(&text);
+        text
+    }
+
+    /// Adds an entry to the history.
+    pub(crate) fn remember(&mut self, text: &str) {
+        if !text.trim().is_empty() && self.history.last().is_none_or(|last| last != text) {
+            self.history.push(text.to_owned());
+            if self.history.len() > MAX_HISTORY {
+                self.history.remove(0);
+            }
+        }
+    }
+
+    /// Inserts a text at the cursor.
+    pub(crate) fn insert(&mut self, text: &str) {
+        self.text.insert_str(self.cursor, text);
+        self.cursor += text.len();
+        self.recalled = None;
+    }
+
+    /// Inserts a pasted text; a long one as a chip.
+    pub(crate) fn paste(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let lines = text.lines().count();
+        if lines <= CHIP_LINES && text.chars().count() <= CHIP_CHARS {
+            return self.insert(&text);
+        }
+        let chip = format!("[pasted text {}, {lines} lines]", self.pasted.len() + 1);
+        self.insert(&chip);
+        self.pasted.push((chip, text));
+    }
+
+    /// Returns what a menu can complete at the cursor.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
+        let before = &self.text[..self.cursor];
+        if let Some(name) = before.strip_prefix('/')
+            && !name.contains(char::is_whitespace)
+            && !name.contains('/')
+        {
+            return Some(Wanted::Command(name.to_owned()));
+        }
+        let word = before.rsplit(char::is_whitespace).next()?;
+        word.strip_prefix('@').map(|part| Wanted::File(part.to_owned()))
+    }
+
+    /// Replaces the word that [`Compose::wanted`] returned.
+    pub(crate) fn complete(&mut self, text: &str) {
+        let before = &self.text[..self.cursor];
+        let from = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        // A blank of several bytes begins a word behind it.
+        let from = before.ceil_char_boundary(from);
+        self.text.replace_range(from..self.cursor, text);
+        self.cursor = from + text.len();
+    }
+
+    /// Takes a key that edits. Returns whether it was one.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let alt = key.modifiers.contains(KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Char('a') if control => self.cursor = self.line_start(),
+            KeyCode::Char('e') if control => self.cursor = self.line_end(),
+            KeyCode::Char('b') if control => self.cursor = self.left(),
+            KeyCode::Char('f') if control => self.cursor = self.right(),
+            KeyCode::Char('b') if alt => self.cursor = self.word_left(),
+            KeyCode::Char('f') if alt => self.cursor = self.word_right(),
+            KeyCode::Char('d') if alt => self.delete(self.cursor, self.word_right()),
+            KeyCode::Char('d') if control && !self.is_empty() => self.delete(self.cursor, self.right()),
+            KeyCode::Char('h') if control => self.delete(self.left(), self.cursor),
+            KeyCode::Char('j') if control => self.insert("\n"),
+            KeyCode::Char('k') if control => {
+                let end = match self.line_end() {
+                    end if end == self.cursor => self.right(),
+                    end => end,
+                };
+                self.cut(self.cursor, end);
+            }
+            KeyCode::Char('u') if control => self.cut(self.line_start(), self.cursor),
+            KeyCode::Char('w') if control => self.cut(self.word_left(), self.cursor),
+            KeyCode::Char('y') if control => {
+                let text = self.cut.clone();
+                self.insert(&text);
+            }
+            KeyCode::Char(c) if !control && !alt => self.insert(c.encode_utf8(&mut [0; 4])),
+            KeyCode::Enter if alt || key.modifiers.contains(KeyModifiers::SHIFT) => self.insert("\n"),
+            // A backslash before Enter works in every terminal.
+            KeyCode::Enter if self.text[..self.cursor].ends_with('\\') => {
+                self.delete(self.cursor - 1, self.cursor);
+                self.insert("\n");
+            }
+            KeyCode::Backspace if alt || control => self.cut(self.word_left(), self.cursor),
+            KeyCode::Backspace => self.delete(self.left(), self.cursor),
+            KeyCode::Delete => self.delete(self.cursor, self.right()),
+            KeyCode::Left if control || alt => self.cursor = self.word_left(),
+            KeyCode::Right if control || alt => self.cursor = self.word_right(),
+            KeyCode::Left => self.cursor = self.left(),
+            KeyCode::Right => self.cursor = self.right(),
+            KeyCode::Home => self.cursor = self.line_start(),
+            KeyCode::End => self.cursor = self.line_end(),
+            KeyCode::Up => return self.up(),
+            KeyCode::Down => return self.down(),
+            _ => return false,
+        }
+        true
+    }
+
+    fn left(&self) -> usize {
+        self.text[..self.cursor]
+            .char_indices()
+            .next_back()
+            .map_or(0, |(at, _)| at)
+    }
+
+    fn right(&self) -> usize {
+        let next = self.text[self.cursor..].chars().next();
+        self.cursor + next.map_or(0, char::len_utf8)
+    }
+
+    fn word_left(&self) -> usize {
+        let before = self.text[..self.cursor].trim_end();
+        before.rfind(char::is_whitespace).map_or(0, |at| {
+            let blank = before[at..].chars().next().map_or(1, char::len_utf8);
+            at + blank
+        })
+    }
+
+    fn word_right(&self) -> usize {
+        let rest = &self.text[self.cursor..];
+        let blanks = rest.len() - rest.trim_start().len();
+        let word = rest[blanks..]
+            .find(char::is_whitespace)
+            .unwrap_or(rest.len() - blanks);
+        self.cursor + blanks + word
+    }
+
+    fn line_start(&self) -> usize {
+        self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1)
+    }
+
+    fn line_end(&self) -> usize {
+        self.text[self.cursor..]
+            .find('\n')
+            .map_or(self.text.len(), |at| self.cursor + at)
+    }
+
+    fn delete(&mut self, from: usize, to: usize) {
+        self.text.replace_range(from..to, "");
+        self.cursor = from;
+        self.recalled = None;
+    }
+
+    fn cut(&mut self, from: usize, to: usize) {
+        self.text[from..to].clone_into(&mut self.cut);
+        self.delete(from, to);
+    }
+
+    /// Goes up a line, or back in the history.
+    fn up(&mut self) -> bool {
+        let start = self.line_start();
+        if start > 0 {
+            let column = self.text[start..self.cursor].chars().count();
+            self.cursor = start - 1;
+            self.to_column(column);
+            return true;
+        }
+        let at = match &self.recalled {
+            Some((at, _)) => *at,
+            None => self.history.len(),
+        };
+        if at == 0 {
+            return false;
+        }
+        let before = match self.recalled.take() {
+            Some((_, before)) => before,
+            None => self.text.clone(),
+        };
+        self.text.clone_from(&self.history[at - 1]);
+        self.cursor = self.text.len();
+        self.recalled = Some((at - 1, before));
+        true
+    }
+
+    /// Goes down a line, or forward in the history.
+    fn down(&mut self) -> bool {
+        let end = self.line_end();
+        if end < self.text.len() {
+            let column = self.text[self.line_start()..self.cursor].chars().count();
+            self.cursor = end + 1;
+            self.to_column(column);
+            return true;
+        }
+        let Some((at, before)) = self.recalled.take() else {
+            return false;
+        };
+        if let Some(next) = self.history.get(at + 1) {
+            self.text.clone_from(next);
+            self.recalled = Some((at + 1, before));
+        } else {
+            self.text = before;
+        }
+        self.cursor = self.text.len();
+        true
+    }
+
+    fn to_column(&mut self, column: usize) {
+        let start = self.line_start();
+        let line = &self.text[start..self.line_end()];
+        self.cursor = start + line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+    }
+
+    /// Returns the prompt as lines of so many columns, and the place of the cursor in them. Of a long one, `rows` lines around
+    /// the cursor.
+    pub(crate) fn lines(&self, width: usize, rows: usize, hint: &str) -> (Vec<Line>, Place) {
+        let mut rows_of_text = vec![Vec::new()];
+        let mut place = Place::default();
+        let room = width.saturating_sub(3).max(1);
+        let mut column = 0;
+        for (at, c) in self.text.char_indices() {
+            if at == self.cursor {
+                place = Place {
+                    row: rows_of_text.len() - 1,
+                    column,
+                };
+            }
+            if c == '\n' {
+                rows_of_text.push(Vec::new());
+                column = 0;
+                continue;
+            }
+            let shown: Vec<char> = safe(c.encode_utf8(&mut [0; 4])).chars().collect();
+            let columns: usize = shown.iter().map(|c| c.width().unwrap_or_default()).sum();
+            if column + columns > room {
+                rows_of_text.push(Vec::new());
+                column = 0;
+                if at == self.cursor {
+                    place = Place {
+                        row: rows_of_text.len() - 1,
+                        column,
+                    };
+                }
+            }
+            column += columns;
+            if let Some(row) = rows_of_text.last_mut() {
+                row.extend(shown);
+            }
+        }
+        if self.cursor == self.text.len() {
+            place = Place {
+                row: rows_of_text.len() - 1,
+                column,
+            };
+        }
+        let first = place.row.saturating_sub(rows.saturating_sub(1));
+        let shown = rows_of_text.iter().enumerate().skip(first).take(rows);
+        let mut lines: Vec<Line> = shown
+            .map(|(at, row)| {
+                let sign = if at == 0 { "› " } else { "  " };
+                Line::of(sign, ACCENT).and(row.iter().collect::<String>(), Style::PLAIN)
+            })
+            .collect();
+        if self.is_empty()
+            && let Some(line) = lines.first_mut()
+        {
+            line.push(hint, Style::DIM);
+            *line = std::mem::take(line).cut(width);
+        }
+        let place = Place {
+            row: place.row - first,
+            column: place.column + 2,
+        };
+        (lines, place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(compose: &mut Compose, keys: &[(KeyCode, KeyModifiers)]) {
+        for (code, modifiers) in keys {
+            compose.key(KeyEvent::new(*code, *modifiers));
+        }
+    }
+
+    fn key(code: KeyCode) -> (KeyCode, KeyModifiers) {
+        (code, KeyModifiers::NONE)
+    }
+
+    fn control(c: char) -> (KeyCode, KeyModifiers) {
+        (KeyCode::Char(c), KeyModifiers::CONTROL)
+    }
+
+    #[test]
+    fn words_and_lines_are_edited_by_the_usual_keys() {
+        let mut compose = Compose::default();
+        compose.insert("one two\nthree");
+        press(&mut compose, &[control('w')]);
+        assert_eq!(compose.text(), "one two\n");
+        press(&mut compose, &[control('y'), key(KeyCode::Up), control('k')]);
+        assert_eq!(compose.text(), "one t\nthree".replacen("one t", "one t", 1));
+        press(&mut compose, &[control('u'), key(KeyCode::Char('x'))]);
+        assert_eq!(compose.text(), "x\nthree");
+    }
+
+    #[test]
+    fn the_history_gives_back_the_text_that_was_there() {
+        let mut compose = Compose::default();
+        for text in ["first", "second"] {
+            compose.set(text);
+            assert_eq!(compose.take(), text);
+        }
+        compose.set("draft");
+        press(&mut compose, &[key(KeyCode::Up), key(KeyCode::Up)]);
+        assert_eq!(compose.text(), "first");
+        assert!(
+            !compose.key(KeyEvent::from(KeyCode::Up)),
+            "there is nothing older"
+        );
+        press(&mut compose, &[key(KeyCode::Down), key(KeyCode::Down)]);
+        assert_eq!(compose.text(), "draft");
+    }
+
+    #[test]
+    fn a_long_paste_is_a_chip_and_is_sent_whole() {
+        let mut compose = Compose::default();
+        let long = "line\n".repeat(20);
+        compose.insert("see ");
+        compose.paste(&long);
+        assert_eq!(compose.text(), "see [pasted text 1, 20 lines]");
+        assert_eq!(compose.take(), format!("see {long}"));
+        compose.paste("short\r\ntext");
+        assert_eq!(compose.text(), "short\ntext");
+    }
+
+    #[test]
+    fn commands_and_files_are_completed() {
+        let mut compose = Compose::default();
+        compose.insert("/re");
+        assert_eq!(compose.wanted(), Some(Wanted::Command("re".to_owned())));
+        compose.complete("/review ");
+        assert_eq!(compose.wanted(), None);
+        compose.insert("@src/ma");
+        assert_eq!(compose.wanted(), Some(Wanted::File("src/ma".to_owned())));
+        compose.complete("@src/main.rs ");
+        assert_eq!(compose.text(), "/review @src/main.rs ");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_goes_on_in_the_next_row() {
+        let mut compose = Compose::default();
+        compose.insert("abcdefgh");
+        let (lines, place) = compose.lines(8, 5, "");
+        let texts: Vec<String> = lines.iter().map(Line::text).collect();
+        assert_eq!(texts, ["› abcde", "  fgh"]);
+        assert_eq!(place, Place { row: 1, column: 5 });
+        let (lines, place) = compose.lines(8, 1, "");
+        assert_eq!(lines[0].text(), "  fgh");
+        assert_eq!(place.row, 0);
+    }
+}

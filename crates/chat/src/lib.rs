@@ -1,0 +1,18 @@
+//! `bobbin chat`: a Thread in a terminal. Finished output goes into the terminal's own scrollback; the prompt, questions and
+//! what runs stand below it. A client like any other: many may have the same Thread at once.
+
+mod app;
+mod ask;
+mod cells;
+mod change;
+mod commands;
+mod compose;
+mod markdown;
+mod picker;
+mod screen;
+mod terminal;
+mod text;
+mod transcript;
+mod view;
+
+pub use app::{Opens, Settings, run};
