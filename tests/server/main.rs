@@ -29,6 +29,8 @@ mod chaos_disk;
 #[cfg(test)]
 mod chaos_steps;
 #[cfg(test)]
+mod chat;
+#[cfg(test)]
 mod client_history;
 #[cfg(test)]
 mod configuration;

@@ -1,7 +1,6 @@
 //! A question of the server: the lines that ask it, and the keys that answer it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use bobbin_client::{Answer, Question};
 use bobbin_model::{Decision, marked};
@@ -53,7 +52,9 @@ impl Asked {
     /// `call` is the call that waits, if it is known.
     pub(crate) fn new(question: Question, call: Option<&Call>) -> Self {
         let change = match (&question, call) {
-            (Question::Approval(params), Some(call)) => change::before(call, Some(Path::new(&params.target))),
+            (Question::Approval(params), Some(call)) => {
+                change::change_of_call(&call.tool, &call.arguments, &params.target)
+            }
             _ => None,
         };
         Self {
@@ -133,9 +134,11 @@ impl Asked {
             return lines;
         }
         for (at, option) in question.options.iter().enumerate() {
-            let (sign, style) = match at == self.chosen {
-                true => ("  › ", Style::BOLD),
-                false => ("    ", Style::PLAIN),
+            let is_chosen = at == self.chosen;
+            let (sign, style) = if is_chosen {
+                ("  › ", Style::BOLD)
+            } else {
+                ("    ", Style::PLAIN)
             };
             let mut line = Line::of(sign, ACCENT).and(format!("{}. ", at + 1), Style::DIM);
             line.push(safe_line(&option.label), style);

@@ -153,8 +153,8 @@ impl Call {
                 ("Start agent", name.to_owned())
             }
             tool => {
-                let members = self.arguments.as_object().into_iter().flatten();
-                let first = members.filter_map(|(_, value)| value.as_str()).next();
+                let mut members = self.arguments.as_object().into_iter().flatten();
+                let first = members.find_map(|(_, value)| value.as_str());
                 let named = tool.strip_prefix("mcp__").and_then(|name| name.split_once("__"));
                 let verb = match named {
                     Some((server, tool)) => format!("{server}: {tool}"),
@@ -166,7 +166,7 @@ impl Call {
         (verb.to_owned(), object)
     }
 
-    pub(crate) fn patch(&self) -> &str {
+    fn patch(&self) -> &str {
         match self.argument("patch") {
             "" => self.argument("input"),
             patch => patch,
@@ -271,6 +271,40 @@ impl Maker {
                 let text = thought.text.clone();
                 self.push(Body::Thought { text, seconds }, is_done);
             }
+            ItemPayload::ToolCall(_)
+            | ItemPayload::ToolExecution(_)
+            | ItemPayload::ToolResult(_)
+            | ItemPayload::CommandExecution(_)
+            | ItemPayload::DynamicToolCall(_)
+            | ItemPayload::PluginFunctionCall(_) => self.item_of_call(state),
+            ItemPayload::ApprovalRequest(_)
+            | ItemPayload::ApprovalResponse(_)
+            | ItemPayload::UserInputRequest(_)
+            | ItemPayload::UserInputResponse(_) => self.item_of_question(state),
+            ItemPayload::Error(error) => {
+                // The Turn's end says a fatal one again.
+                if !error.fatal {
+                    let text = error.message.clone();
+                    self.push(Body::Notice { text, is_bad: true }, true);
+                }
+            }
+            ItemPayload::SystemNotice(notice) => {
+                let text = notice_text(notice);
+                self.push(Body::Notice { text, is_bad: false }, true);
+            }
+            // The call shows its change.
+            ItemPayload::FileChange(_) => {}
+            ItemPayload::Unknown { kind, .. } => {
+                let text = format!("an item of a newer server: {kind}");
+                self.push(Body::Notice { text, is_bad: false }, is_done);
+            }
+        }
+    }
+
+    fn item_of_call(&mut self, state: &ItemState) {
+        let item = &state.item;
+        let is_done = state.is_complete();
+        match &item.payload {
             ItemPayload::ToolCall(payload) => {
                 let call = self.call(&payload.call_id, &payload.tool_name);
                 payload.tool_name.clone_into(&mut call.tool);
@@ -287,10 +321,7 @@ impl Maker {
                 let call = self.call(&payload.call_id, &payload.tool_name);
                 call.result = Some(payload.result.clone());
                 if call.state == CallState::Open {
-                    call.state = match payload.success {
-                        true => CallState::Done,
-                        false => CallState::Failed,
-                    };
+                    call.state = state_of(payload.success);
                 }
                 self.finish(&payload.call_id);
             }
@@ -332,6 +363,12 @@ impl Maker {
                 self.whole_call(&payload.call_id, &payload.function_name, arguments, result);
                 self.end_call(&payload.call_id, is_done, payload.success);
             }
+            _ => {}
+        }
+    }
+
+    fn item_of_question(&mut self, state: &ItemState) {
+        match &state.item.payload {
             ItemPayload::ApprovalRequest(request) => {
                 self.operations
                     .insert(request.request_id.clone(), request.operation.clone());
@@ -373,23 +410,7 @@ impl Maker {
                     cell.is_done = true;
                 }
             }
-            ItemPayload::Error(error) => {
-                // The Turn's end says a fatal one again.
-                if !error.fatal {
-                    let text = error.message.clone();
-                    self.push(Body::Notice { text, is_bad: true }, true);
-                }
-            }
-            ItemPayload::SystemNotice(notice) => {
-                let text = notice_text(notice);
-                self.push(Body::Notice { text, is_bad: false }, true);
-            }
-            // The call shows its change.
-            ItemPayload::FileChange(_) => {}
-            ItemPayload::Unknown { kind, .. } => {
-                let text = format!("an item of a newer server: {kind}");
-                self.push(Body::Notice { text, is_bad: false }, is_done);
-            }
+            _ => {}
         }
     }
 
@@ -401,11 +422,7 @@ impl Maker {
 
     fn end_call(&mut self, id: &str, is_done: bool, is_success: bool) {
         if is_done {
-            self.call(id, "").state = if is_success {
-                CallState::Done
-            } else {
-                CallState::Failed
-            };
+            self.call(id, "").state = state_of(is_success);
             self.finish(id);
         }
     }
@@ -476,6 +493,14 @@ fn ended(turn: &TurnState) -> Ended {
     }
 }
 
+fn state_of(is_success: bool) -> CallState {
+    if is_success {
+        CallState::Done
+    } else {
+        CallState::Failed
+    }
+}
+
 fn value(json: Option<&Json>) -> Value {
     json.and_then(|json| serde_json::from_str(json.get()).ok())
         .unwrap_or_default()
@@ -484,7 +509,7 @@ fn value(json: Option<&Json>) -> Value {
 fn content(items: Option<&[ContentItem]>) -> Option<String> {
     let texts = items?.iter().filter_map(|item| match item {
         ContentItem::Text(part) => Some(part.text.as_str()),
-        _ => None,
+        ContentItem::Image(_) => None,
     });
     Some(texts.collect::<Vec<_>>().join("\n"))
 }

@@ -1,43 +1,41 @@
-//! The change that a call makes to a file, or its arguments at an MCP server, from the arguments that the call runs with.
+//! The change that a call would make to a file, or its arguments at an MCP server, as lines for its user. They are made from
+//! the arguments that the call runs with.
 
 use std::path::Path;
 
-use crate::cells::Call;
+use serde_json::Value;
+
 use crate::text::{Line, Style, in_margin, safe};
 use crate::transcript::{ACCENT, BAD, GOOD};
 
-/// Longest text that is compared line by line, in bytes; of a longer one all lines are shown.
+/// Longest text that is compared line by line; of a longer one all lines are shown.
 const MAX_COMPARED_BYTES: usize = 1 << 20;
 
 /// Returns the lines of a change, each with its sign in front, or those of the arguments of an MCP server's tool. `None` for
-/// other calls.
-pub(crate) fn of_call(call: &Call) -> Option<Vec<String>> {
-    before(call, None)
-}
-
-/// As [`of_call`] before the call has run: the file is still as it was.
-pub(crate) fn before(call: &Call, target: Option<&Path>) -> Option<Vec<String>> {
-    let text = |name: &str| call.arguments[name].as_str();
-    match call.tool.as_str() {
+/// other calls. `target` is the file as it is now, or no path for a call that has run.
+pub fn change_of_call(tool: &str, arguments: &Value, target: &str) -> Option<Vec<String>> {
+    let text = |name: &str| arguments[name].as_str();
+    match tool {
         "EditFile" => {
             let mut lines = between(text("oldText")?, text("newText")?);
-            if call.arguments["replaceAll"] == true {
+            if arguments["replaceAll"] == true {
                 lines.insert(0, "in every place that has this text:".to_owned());
             }
             Some(lines)
         }
         "WriteFile" => {
-            let file = target
-                .and_then(|path| bobbin_files::read_text_unlinked(path, MAX_COMPARED_BYTES as u64).ok());
-            Some(between(&file.unwrap_or_default(), text("content")?))
+            let path = Path::new(target);
+            let before = bobbin_files::read_text_unlinked(path, MAX_COMPARED_BYTES as u64);
+            Some(between(&before.unwrap_or_default(), text("content")?))
         }
         // Another reader than the server's could find another change in it.
         "ApplyPatch" => {
-            Some(call.patch().lines().map(str::to_owned).collect()).filter(|lines: &Vec<_>| !lines.is_empty())
+            let patch = text("patch").or_else(|| text("input"))?;
+            Some(patch.lines().map(str::to_owned).collect())
         }
         // As JSON, in which no value looks like the name of another.
-        tool if tool.starts_with("mcp__") && target.is_some() => {
-            let arguments = format!("{:#}", call.arguments);
+        tool if tool.starts_with("mcp__") => {
+            let arguments = format!("{arguments:#}");
             Some(arguments.lines().map(str::to_owned).collect())
         }
         _ => None,
@@ -89,10 +87,74 @@ fn between(before: &str, after: &str) -> Vec<String> {
         return lines;
     };
     let lines = hunks.split_terminator('\n');
-    // Where a part of a file is, its text does not say.
+    // Where a part of a file is, and whether it ends there, its text does not say.
     lines
+        .filter(|line| !line.starts_with('\\'))
         .map(|line| if line.starts_with("@@ ") { "…" } else { line })
         .skip(1)
         .map(str::to_owned)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_change_is_shown_as_what_goes_and_what_comes() {
+        let edit = json!({ "path": "a", "oldText": "one\ntwo\n", "newText": "one\nthree\n" });
+        assert_eq!(
+            change_of_call("EditFile", &edit, "/w/a").unwrap(),
+            [" one", "-two", "+three"]
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, "x\ny\n").unwrap();
+        let write = json!({ "path": "a", "content": "x\nz\n" });
+        let target = path.to_str().unwrap();
+        assert_eq!(
+            change_of_call("WriteFile", &write, target).unwrap(),
+            [" x", "-y", "+z"]
+        );
+        assert_eq!(
+            change_of_call("WriteFile", &write, "/nowhere").unwrap(),
+            ["+x", "+z"]
+        );
+        let patch = json!({ "patch": "*** Update File: a\n-x\n+y" });
+        assert_eq!(change_of_call("ApplyPatch", &patch, "").unwrap().len(), 3);
+        assert_eq!(change_of_call("Exec", &json!({ "command": "ls" }), ""), None);
+    }
+
+    #[test]
+    fn arguments_for_an_mcp_server_are_shown_whole_and_none_looks_like_another() {
+        let long = "x".repeat(5000);
+        let pour = json!({ "note": format!("tea\n\"to\": \"friend\"{long}"), "to": "evil" });
+        assert_eq!(
+            change_of_call("mcp__pot__pour", &pour, "mcp:pot/pour").unwrap(),
+            [
+                "{".to_owned(),
+                format!(r#"  "note": "tea\n\"to\": \"friend\"{long}","#),
+                r#"  "to": "evil""#.to_owned(),
+                "}".to_owned()
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_of_a_change_is_left_out() {
+        let content = "line\n".repeat(3000);
+        let write = json!({ "content": content });
+        assert_eq!(
+            change_of_call("WriteFile", &write, "/nowhere").unwrap().len(),
+            3000
+        );
+        let long = "x\n".repeat(MAX_COMPARED_BYTES);
+        let write = json!({ "content": long });
+        assert_eq!(
+            change_of_call("WriteFile", &write, "/nowhere").unwrap().len(),
+            MAX_COMPARED_BYTES
+        );
+    }
 }

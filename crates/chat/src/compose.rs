@@ -229,7 +229,7 @@ impl Compose {
         if start > 0 {
             let column = self.text[start..self.cursor].chars().count();
             self.cursor = start - 1;
-            self.to_column(column);
+            self.go_to_column(column);
             return true;
         }
         let at = match &self.recalled {
@@ -255,7 +255,7 @@ impl Compose {
         if end < self.text.len() {
             let column = self.text[self.line_start()..self.cursor].chars().count();
             self.cursor = end + 1;
-            self.to_column(column);
+            self.go_to_column(column);
             return true;
         }
         let Some((at, before)) = self.recalled.take() else {
@@ -271,7 +271,7 @@ impl Compose {
         true
     }
 
-    fn to_column(&mut self, column: usize) {
+    fn go_to_column(&mut self, column: usize) {
         let start = self.line_start();
         let line = &self.text[start..self.line_end()];
         self.cursor = start + line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
@@ -366,7 +366,7 @@ mod tests {
         press(&mut compose, &[control('w')]);
         assert_eq!(compose.text(), "one two\n");
         press(&mut compose, &[control('y'), key(KeyCode::Up), control('k')]);
-        assert_eq!(compose.text(), "one t\nthree".replacen("one t", "one t", 1));
+        assert_eq!(compose.text(), "one t\nthree");
         press(&mut compose, &[control('u'), key(KeyCode::Char('x'))]);
         assert_eq!(compose.text(), "x\nthree");
     }

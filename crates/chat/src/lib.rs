@@ -16,3 +16,4 @@ mod transcript;
 mod view;
 
 pub use app::{Opens, Settings, run};
+pub use change::change_of_call;

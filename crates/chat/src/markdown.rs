@@ -123,11 +123,7 @@ impl Writer {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Paragraph => {
-                if self.lists.is_empty() {
-                    self.gap();
-                }
-            }
+            Tag::Paragraph if self.lists.is_empty() => self.gap(),
             Tag::Heading { .. } => {
                 self.gap();
                 self.push(|style| style.bold = true);
@@ -191,11 +187,6 @@ impl Writer {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph => self.end_line(),
-            TagEnd::Heading(_) => {
-                self.pop();
-                self.end_line();
-            }
             TagEnd::BlockQuote(_) => {
                 self.end_line();
                 self.quotes -= 1;
@@ -208,8 +199,8 @@ impl Writer {
                 self.end_line();
                 self.lists.pop();
             }
-            TagEnd::Item | TagEnd::TableRow => self.end_line(),
-            TagEnd::TableHead => {
+            TagEnd::Paragraph | TagEnd::Item | TagEnd::TableRow => self.end_line(),
+            TagEnd::Heading(_) | TagEnd::TableHead => {
                 self.pop();
                 self.end_line();
             }

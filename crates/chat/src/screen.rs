@@ -45,11 +45,9 @@ impl<W: Write> Screen<W> {
 
     /// Takes the terminal's new size. A narrower one has broken the lines that were drawn.
     pub(crate) fn resize(&mut self, size: (usize, usize)) {
-        let rows = |lines: &[Line]| -> usize {
-            let width = size.0.max(1);
-            lines.iter().map(|line| line.width().div_ceil(width).max(1)).sum()
-        };
-        self.row = rows(&self.live[..self.row.min(self.live.len())]);
+        let width = size.0.max(1);
+        let before = self.live.iter().take(self.row);
+        self.row = before.map(|line| line.width().div_ceil(width).max(1)).sum();
         self.size = size;
         // Nothing of it can be reused.
         self.live.clear();
@@ -71,7 +69,7 @@ impl<W: Write> Screen<W> {
             return self.out.flush();
         }
         queue!(self.out, BeginSynchronizedUpdate, Hide)?;
-        self.to_top()?;
+        self.go_to_top()?;
         // Lines that stay are not drawn again.
         let same = if finished.is_empty() {
             live.iter()
@@ -116,7 +114,7 @@ impl<W: Write> Screen<W> {
     /// # Errors
     /// The terminal is gone.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
-        self.to_top()?;
+        self.go_to_top()?;
         queue!(self.out, MoveToColumn(0), Clear(ClearType::FromCursorDown), Show)?;
         self.live.clear();
         self.row = 0;
@@ -132,7 +130,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    fn to_top(&mut self) -> io::Result<()> {
+    fn go_to_top(&mut self) -> io::Result<()> {
         if self.row > 0 {
             queue!(self.out, MoveUp(small(self.row)))?;
         }

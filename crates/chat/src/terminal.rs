@@ -32,7 +32,7 @@ impl Modes {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub(crate) fn suspend(&self) -> anyhow::Result<()> {
+    pub(crate) fn suspend() -> anyhow::Result<()> {
         leave()?;
         raise(Signal::SIGTSTP)?;
         enter()?;
@@ -43,7 +43,7 @@ impl Modes {
     ///
     /// # Errors
     /// The editor cannot be started, ends with an error, or leaves no text.
-    pub(crate) fn edit(&self, editor: &str, text: &str) -> anyhow::Result<String> {
+    pub(crate) fn edit(editor: &str, text: &str) -> anyhow::Result<String> {
         let mut file = tempfile::Builder::new()
             .prefix("prompt-")
             .suffix(".md")
@@ -52,7 +52,12 @@ impl Modes {
         let mut words = editor.split_whitespace();
         let program = words.next().context("EDITOR is empty")?;
         leave()?;
-        let ended = Command::new(program).args(words).arg(file.path()).status();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the user's own editor, with the user's terminal"
+        )]
+        let mut command = Command::new(program);
+        let ended = command.args(words).arg(file.path()).status();
         enter()?;
         let ended = ended.with_context(|| format!("{program} cannot be started"))?;
         anyhow::ensure!(

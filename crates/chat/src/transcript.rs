@@ -159,11 +159,12 @@ fn of_call(call: &Call, width: usize) -> Vec<Line> {
         lines.extend(command_end(call, command.exit_code));
         return lines;
     }
-    if let Some(changed) = change::of_call(call) {
-        if call.state != CallState::Failed {
-            lines.extend(change::lines(&changed, width, MAX_CHANGE));
-            return lines;
-        }
+    if call.state != CallState::Failed
+        && !call.tool.starts_with("mcp__")
+        && let Some(changed) = change::change_of_call(&call.tool, &call.arguments, "")
+    {
+        lines.extend(change::lines(&changed, width, MAX_CHANGE));
+        return lines;
     }
     if let Some(result) = &call.result {
         let shows = call.state == CallState::Failed || !call.tool.is_empty() && !is_plan(&call.tool);

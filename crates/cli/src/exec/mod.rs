@@ -4,7 +4,6 @@
 //! with its Turn and count for no other. The agent's text goes to stdout, everything else to stderr. Everything that can be
 //! wrong with the request is found before anything runs.
 
-mod change;
 mod client;
 mod input;
 mod question;

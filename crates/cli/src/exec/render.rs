@@ -11,7 +11,6 @@ use bobbin_model::Decision;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::change;
 use bobbin_server::console;
 
 /// How a Turn ended.
@@ -273,7 +272,7 @@ impl Screen {
     pub(super) fn change_of(&self, params: &Value) -> Option<Vec<String>> {
         let call = self.calls.get(params["callId"].as_str()?)?;
         let target = params["target"].as_str().unwrap_or_default();
-        change::of_call(&call.tool, &call.arguments, target)
+        bobbin_chat::change_of_call(&call.tool, &call.arguments, target)
     }
 
     /// Shows each file that has changed since it was shown last.

@@ -1,0 +1,492 @@
+//! The commands of the prompt, and what is chosen from lists.
+
+use std::fmt::Write as _;
+
+use bobbin_client::TurnState;
+use bobbin_model::{ApprovalPolicy, Effort, ModelListErrorCode};
+use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
+use bobbin_native_wire::history::types::{
+    ThreadForkParams, TurnDiffReadParams, TurnDiffReadResult, TurnRevertParams, TurnRevertResult,
+};
+use bobbin_native_wire::item::payload::ItemPayload;
+use bobbin_native_wire::mcp::types::McpStatusListResult;
+use bobbin_native_wire::models::types::{ModelListParams, ModelListResult};
+use bobbin_native_wire::thread::config::ThreadConfiguration;
+use bobbin_native_wire::thread::params::{
+    ThreadConfigUpdateParams, ThreadRenameParams, ThreadResult, ThreadRollbackParams, ThreadRollbackResult,
+    ThreadTargetParams,
+};
+use serde_json::Value;
+
+use crate::change;
+use crate::commands::{Act, COMMANDS, KEYS};
+use crate::picker::{Entry, Picker};
+use crate::text::{Line, Style, safe_line};
+use crate::transcript::{GOOD, grouped, money};
+
+use super::{App, Leaves, Purpose, width};
+
+/// Lines of a diff that are shown.
+const MAX_DIFF: usize = 2_000;
+
+impl App {
+    pub(super) fn act(&mut self, act: Act, argument: &str) {
+        match act {
+            Act::New => {
+                self.forget_thread();
+                self.note("── a new thread: describe a task ──");
+            }
+            Act::Threads => self.list_threads(),
+            Act::Model if argument.is_empty() => self.list_models(),
+            Act::Model => self.choose(Purpose::Models, argument.to_owned()),
+            Act::Effort if argument.is_empty() => self.list_efforts(),
+            Act::Effort => self.choose(Purpose::Efforts, argument.to_owned()),
+            Act::Policy if argument.is_empty() => self.list_policies(),
+            Act::Policy => self.choose(Purpose::Policies, argument.to_owned()),
+            Act::Mode => self.change_mode(argument),
+            Act::Diff => self.show_diff(),
+            Act::Undo => self.undo(),
+            Act::Edit => self.list_messages(),
+            Act::Fork => self.fork(),
+            Act::Compact => self.on_thread("thread/compact/start", |_| {}),
+            Act::Archive => self.on_thread("thread/archive", |app| {
+                app.forget_thread();
+                app.note("── archived; a new thread: describe a task ──");
+            }),
+            Act::Rename => self.rename(argument),
+            Act::Usage => self.show_usage(),
+            Act::Mcp => self.show_servers(),
+            Act::Help => self.help(),
+            Act::Quit => self.leaves = Some(Leaves::ForGood),
+        }
+    }
+
+    /// Makes a request about the Thread that takes nothing but its id.
+    fn on_thread(&mut self, method: &'static str, then: impl FnOnce(&mut Self) + Send + 'static) {
+        let Some(thread_id) = self.thread.clone() else {
+            return self.note("there is no thread yet");
+        };
+        let params = ThreadTargetParams {
+            thread_id,
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.once::<Value>(method, &params).await },
+            move |app, _| then(app),
+        );
+    }
+
+    pub(super) fn config(&self) -> ThreadConfiguration {
+        match &self.state.thread {
+            Some(thread) => thread.configuration.clone().unwrap_or_default(),
+            None => self.draft.clone(),
+        }
+    }
+
+    /// Changes the configuration of the Thread, or of the next one.
+    pub(super) fn configure(&mut self, change: impl FnOnce(&mut ThreadConfiguration)) {
+        let mut config = self.config();
+        change(&mut config);
+        self.draft.clone_from(&config);
+        let Some(thread_id) = self.thread.clone() else {
+            return;
+        };
+        let params = ThreadConfigUpdateParams {
+            thread_id,
+            config: config.clone(),
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.once::<EmptyResult>("thread/config/update", &params).await },
+            move |app, _| {
+                if let Some(thread) = &mut app.state.thread {
+                    thread.configuration = Some(config);
+                }
+            },
+        );
+    }
+
+    pub(super) fn change_mode(&mut self, wanted: &str) {
+        let is_plan = self.config().mode.as_deref() == Some("plan");
+        let mode = match wanted {
+            "" if is_plan => "agent",
+            "" => "plan",
+            "agent" | "plan" => wanted,
+            _ => return self.complain("the modes are agent and plan"),
+        };
+        let mode = mode.to_owned();
+        self.configure(|config| config.mode = Some(mode));
+    }
+
+    pub(super) fn list_models(&mut self) {
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client
+                    .read::<ModelListResult>("model/list", &ModelListParams::default())
+                    .await
+            },
+            Self::show_models,
+        );
+    }
+
+    fn show_models(&mut self, listed: ModelListResult) {
+        if !listed.success {
+            let why = listed.error_message.unwrap_or_default();
+            let is_missing = listed.error_code == Some(ModelListErrorCode::MissingApiKey);
+            let more = if is_missing {
+                " `bobbin setup` sets one up."
+            } else {
+                ""
+            };
+            return self.complain(&format!("the models cannot be listed: {why}{more}"));
+        }
+        let entry = |model: &bobbin_native_wire::models::types::ModelInfo| {
+            let mut facts = Vec::new();
+            if model.is_default {
+                facts.push("default".to_owned());
+            }
+            facts.extend(
+                model
+                    .context_window
+                    .map(|window| format!("{}k window", window / 1000)),
+            );
+            facts.extend(model.price.as_ref().map(|price| {
+                format!(
+                    "{} in, {} out per million",
+                    money(price.input),
+                    money(price.output)
+                )
+            }));
+            Entry {
+                value: model.id.clone(),
+                label: safe_line(&model.id),
+                note: facts.join(" · "),
+            }
+        };
+        let entries = listed.models.iter().map(entry).collect();
+        let current = self.model().to_owned();
+        self.picker = Some((Purpose::Models, Picker::new("Model", entries, Some(&current))));
+    }
+
+    fn list_efforts(&mut self) {
+        let entries = Effort::ALL.map(|effort| plain_entry(effort.name(), ""));
+        let current = self.config().reasoning_effort.map(Effort::name);
+        self.picker = Some((Purpose::Efforts, Picker::new("Effort", entries.into(), current)));
+    }
+
+    fn list_policies(&mut self) {
+        let entries = POLICIES
+            .iter()
+            .map(|(policy, words)| plain_entry(policy_name(*policy), words));
+        let current = self.config().approval_policy.map(policy_name);
+        let picker = Picker::new("When you are asked", entries.collect(), current);
+        self.picker = Some((Purpose::Policies, picker));
+    }
+
+    pub(super) fn list_messages(&mut self) {
+        let mut entries = Vec::new();
+        for turn in &self.state.turns {
+            let text = turn.items.iter().find_map(|item| match &item.item.payload {
+                ItemPayload::UserMessage(message) => Some(message.text.clone()),
+                _ => None,
+            });
+            if let Some(text) = text {
+                entries.push(Entry {
+                    value: turn.turn.id.clone(),
+                    label: safe_line(text.lines().next().unwrap_or_default()),
+                    note: String::new(),
+                });
+            }
+        }
+        if entries.is_empty() {
+            return;
+        }
+        let last = entries.last().map(|entry| entry.value.clone());
+        let picker = Picker::new("Go back to before", entries, last.as_deref());
+        self.picker = Some((Purpose::Messages, picker));
+    }
+
+    /// Does what was chosen from a list.
+    pub(super) fn choose(&mut self, purpose: Purpose, value: String) {
+        match purpose {
+            Purpose::Threads => {
+                self.open(value);
+                self.note("──");
+            }
+            Purpose::Models => {
+                self.configure(|config| config.model = Some(value));
+            }
+            Purpose::Efforts => match Effort::of_name(&value) {
+                Some(effort) => self.configure(|config| config.reasoning_effort = Some(effort)),
+                None => self.complain(&format!(
+                    "the levels are {}",
+                    Effort::ALL.map(Effort::name).join(", ")
+                )),
+            },
+            Purpose::Policies => {
+                let policy = POLICIES.iter().find(|(policy, _)| policy_name(*policy) == value);
+                if let Some((policy, _)) = policy {
+                    self.configure(|config| config.approval_policy = Some(*policy));
+                } else {
+                    let names: Vec<&str> = POLICIES.iter().map(|(policy, _)| policy_name(*policy)).collect();
+                    self.complain(&format!("the policies are {}", names.join(", ")));
+                }
+            }
+            Purpose::Messages => self.go_back(&value),
+        }
+    }
+
+    /// Takes a Turn and those after it out of the conversation, and its prompt back into the prompt.
+    fn go_back(&mut self, turn_id: &str) {
+        let Some(place) = self.state.turns.iter().position(|turn| turn.turn.id == turn_id) else {
+            return;
+        };
+        let Some(thread_id) = self.thread.clone() else {
+            return;
+        };
+        let text = self.state.turns[place]
+            .items
+            .iter()
+            .find_map(|item| match &item.item.payload {
+                ItemPayload::UserMessage(message) => Some(message.text.clone()),
+                _ => None,
+            });
+        let count = self.state.turns.len() - place;
+        let params = ThreadRollbackParams {
+            thread_id,
+            num_turns: i64::try_from(count).unwrap_or(i64::MAX),
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client
+                    .once::<ThreadRollbackResult>("thread/rollback", &params)
+                    .await
+            },
+            move |app, _| {
+                app.compose.set(text.unwrap_or_default());
+                app.note("files are as they are; /undo puts back what a turn changed");
+            },
+        );
+    }
+
+    fn fork(&mut self) {
+        let Some(thread_id) = self.thread.clone() else {
+            return self.note("there is no thread yet");
+        };
+        let params = ThreadForkParams {
+            thread_id,
+            turn_id: None,
+            fork_point: None,
+            display_name: None,
+            config: None,
+            identity: Some(self.identity()),
+            dynamic_tools: None,
+            ephemeral: None,
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.once::<ThreadResult>("thread/fork", &params).await },
+            |app, forked| {
+                app.open(forked.thread.id);
+                app.note("── a copy of the thread ──");
+            },
+        );
+    }
+
+    fn rename(&mut self, title: &str) {
+        let Some(thread_id) = self.thread.clone() else {
+            return self.note("there is no thread yet");
+        };
+        if title.is_empty() {
+            return self.complain("the title is missing: /rename TITLE");
+        }
+        let params = ThreadRenameParams {
+            thread_id,
+            display_name: title.to_owned(),
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.once::<EmptyResult>("thread/rename", &params).await },
+            |_, _| {},
+        );
+    }
+
+    /// Returns the last Turn that changed files.
+    fn last_change(&self) -> Option<(String, String)> {
+        let changed = |turn: &&TurnState| turn.has_ended() && turn.turn.files_changed.unwrap_or_default() > 0;
+        let last = self.state.turns.iter().rev().find(changed)?;
+        Some((self.thread.clone()?, last.turn.id.clone()))
+    }
+
+    fn show_diff(&mut self) {
+        let last = self.state.turns.last().map(|turn| turn.turn.id.clone());
+        let Some((thread_id, turn_id)) = self.thread.clone().zip(last) else {
+            return self.note("nothing was changed yet");
+        };
+        let params = TurnDiffReadParams { thread_id, turn_id };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.read::<TurnDiffReadResult>("turn/diff/read", &params).await },
+            |app, read| {
+                if read.files.is_empty() {
+                    return app.note("the turn changed no file");
+                }
+                let facts = |line: &&str| !line.starts_with("index ");
+                let lines: Vec<String> = read.diff.lines().filter(facts).map(str::to_owned).collect();
+                let width = width();
+                app.notes.extend(change::lines(&lines, width, MAX_DIFF));
+            },
+        );
+    }
+
+    fn undo(&mut self) {
+        let Some((thread_id, turn_id)) = self.last_change() else {
+            return self.note("no turn changed a file");
+        };
+        let params = TurnRevertParams {
+            thread_id,
+            turn_id,
+            force: None,
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.once::<TurnRevertResult>("turn/revert", &params).await },
+            |app, reverted| {
+                if reverted.files.is_empty() {
+                    app.note("the files are as they were before the turn");
+                }
+                for file in &reverted.files {
+                    let line = Line::of("  ↶ ", GOOD).and(safe_line(&file.path), Style::PLAIN);
+                    app.notes.push(line);
+                }
+                for note in reverted.notes {
+                    app.note(&note);
+                }
+            },
+        );
+    }
+
+    fn show_usage(&mut self) {
+        let Some(thread) = &self.state.thread else {
+            return self.note("there is no thread yet");
+        };
+        let (mut input, mut output) = (0, 0);
+        for turn in &self.state.turns {
+            let usage = turn.turn.token_usage.unwrap_or_default();
+            input += usage.input_tokens;
+            output += usage.output_tokens;
+        }
+        let mut text = format!(
+            "{} in, {} out in the {} turns that are shown",
+            grouped(input),
+            grouped(output),
+            self.state.turns.len()
+        );
+        if let Some(cost) = thread.cost {
+            let _ = write!(text, "; {} in all", money(cost));
+        }
+        if let Some(usage) = &thread.context_usage {
+            let (tokens, window) = (grouped(usage.tokens), grouped(usage.context_window));
+            let _ = write!(text, "; window {tokens} of {window}");
+        }
+        self.note(&text);
+    }
+
+    fn show_servers(&mut self) {
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client
+                    .read::<McpStatusListResult>("mcp/status/list", &EmptyParams {})
+                    .await
+            },
+            |app, listed| {
+                if listed.servers.is_empty() {
+                    app.note("no tool server is configured; `bobbin mcp add` adds one");
+                }
+                for server in listed.servers {
+                    let state = serde_json::to_value(server.startup_state).unwrap_or_default();
+                    let state = state.as_str().unwrap_or_default().to_owned();
+                    let tools = server
+                        .tool_count
+                        .map_or_else(String::new, |count| format!(", {count} tools"));
+                    let why = server
+                        .last_error
+                        .map_or_else(String::new, |why| format!(": {}", safe_line(&why)));
+                    app.note(&format!("{}: {state}{tools}{why}", safe_line(&server.name)));
+                }
+            },
+        );
+    }
+
+    fn help(&mut self) {
+        let mut lines = Vec::new();
+        for command in COMMANDS {
+            let name = format!("  /{} {}", command.name, command.argument);
+            lines.push(Line::of(format!("{name:<24}"), Style::BOLD).and(command.summary, Style::PLAIN));
+        }
+        for (name, description) in &self.prompts {
+            let name = format!("  /{}", safe_line(name));
+            lines
+                .push(Line::of(format!("{name:<24}"), Style::BOLD).and(safe_line(description), Style::PLAIN));
+        }
+        lines.push(Line::default());
+        for (key, what) in KEYS {
+            lines.push(Line::of(format!("  {key:<28}"), Style::BOLD).and(*what, Style::PLAIN));
+        }
+        self.notes.extend(lines);
+    }
+}
+
+fn plain_entry(value: &str, note: &str) -> Entry {
+    Entry {
+        value: value.to_owned(),
+        label: value.to_owned(),
+        note: note.to_owned(),
+    }
+}
+
+/// The policies that a user chooses from, with their words.
+const POLICIES: &[(ApprovalPolicy, &str)] = &[
+    (ApprovalPolicy::Default, "as the workspace is configured"),
+    (ApprovalPolicy::Ask, "ask about what no rule allows"),
+    (
+        ApprovalPolicy::Sandboxed,
+        "run what the sandbox confines, ask about the rest",
+    ),
+    (ApprovalPolicy::AskWrites, "ask, also before each edit"),
+    (ApprovalPolicy::AutoApprove, "never ask"),
+    (ApprovalPolicy::Interrupt, "stop when approval is needed"),
+];
+
+fn policy_name(policy: ApprovalPolicy) -> &'static str {
+    match policy {
+        ApprovalPolicy::Default => "default",
+        ApprovalPolicy::Ask => "ask",
+        ApprovalPolicy::Sandboxed => "sandboxed",
+        ApprovalPolicy::AskWrites => "askWrites",
+        ApprovalPolicy::AutoApprove => "autoApprove",
+        ApprovalPolicy::Interrupt => "interrupt",
+        ApprovalPolicy::Refuse => "refuse",
+    }
+}
+
+/// Returns a policy as the page names it.
+pub(super) fn policy_words(policy: ApprovalPolicy) -> &'static str {
+    match policy {
+        ApprovalPolicy::Default | ApprovalPolicy::Ask => "asks",
+        ApprovalPolicy::Sandboxed => "auto in sandbox",
+        ApprovalPolicy::AskWrites => "asks before edits",
+        ApprovalPolicy::AutoApprove => "never asks",
+        ApprovalPolicy::Interrupt => "stops instead of asking",
+        ApprovalPolicy::Refuse => "refuses instead of asking",
+    }
+}

@@ -1,0 +1,235 @@
+//! The keys, and the menu of completions below the prompt.
+
+use std::io::Stdout;
+use std::time::Duration;
+
+use bobbin_client::Answer;
+use bobbin_native_wire::file::types::{WorkspaceFilesFindParams, WorkspaceFilesFindResult};
+use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tokio::time::Instant;
+
+use crate::ask::{self};
+use crate::commands::{self, COMMANDS};
+use crate::compose::Wanted;
+use crate::picker::{self};
+use crate::screen::Screen;
+use crate::text::{Line, Style, safe_line};
+
+use super::{App, Leaves, Menu};
+
+/// Time in which a second Ctrl-C or Esc belongs to the first.
+const TWICE: Duration = Duration::from_secs(1);
+
+impl App {
+    pub(super) fn input(&mut self, typed: Input, screen: &mut Screen<Stdout>) {
+        match typed {
+            Input::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
+            Input::Paste(text) if self.picker.is_none() && self.asked.is_empty() => {
+                self.compose.paste(&text);
+            }
+            Input::Resize(columns, rows) => screen.resize((usize::from(columns), usize::from(rows))),
+            _ => {}
+        }
+        self.complete();
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        if let Some((purpose, picker)) = &mut self.picker {
+            let purpose = *purpose;
+            match picker.key(key) {
+                picker::Step::Stay => {}
+                picker::Step::Close => self.picker = None,
+                picker::Step::Chosen(value) => {
+                    self.picker = None;
+                    self.choose(purpose, value);
+                }
+            }
+            return;
+        }
+        if let Some(asked) = self.asked.front_mut() {
+            match asked.key(key) {
+                ask::Step::Stay => return,
+                ask::Step::Answered(answer) => return self.answer(answer),
+                ask::Step::Other => {}
+            }
+        }
+        if self.menu_key(key) {
+            return;
+        }
+        self.global_key(key);
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        let Some(asked) = self.asked.pop_front() else {
+            return;
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client.answer(asked.question.request_id(), answer).await;
+                Ok(())
+            },
+            |_, ()| {},
+        );
+    }
+
+    /// Whether the key was pressed a moment ago too.
+    fn is_second(&mut self, code: KeyCode) -> bool {
+        let now = Instant::now();
+        let is_second = self
+            .once
+            .is_some_and(|(known, at)| known == code && now - at < TWICE);
+        self.once = Some((code, now));
+        is_second
+    }
+
+    fn global_key(&mut self, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_running = self.state.open_turn().is_some();
+        match key.code {
+            KeyCode::Char('c') if control => {
+                if self.is_second(key.code) {
+                    self.leaves = Some(Leaves::ForGood);
+                } else if !self.compose.is_empty() {
+                    self.compose.clear();
+                } else if is_running {
+                    self.interrupt();
+                } else {
+                    self.note("Ctrl-C again leaves");
+                }
+                return;
+            }
+            KeyCode::Char('d') if control && self.compose.is_empty() => self.leaves = Some(Leaves::ForGood),
+            KeyCode::Char('z') if control => self.leaves = Some(Leaves::ForShell),
+            KeyCode::Char('l') if control => self.leaves = Some(Leaves::Redraws),
+            KeyCode::Char('g') if control => self.leaves = Some(Leaves::ForEditor),
+            KeyCode::Char('t') if control => self.list_threads(),
+            KeyCode::Char('s') if control => self.send_now(),
+            KeyCode::BackTab => self.change_mode(""),
+            KeyCode::Esc => {
+                // Two that come together are one key with Alt.
+                let is_twice = key.modifiers.contains(KeyModifiers::ALT);
+                if is_running {
+                    self.interrupt();
+                } else if self.compose.is_empty() && (self.is_second(key.code) || is_twice) {
+                    self.list_messages();
+                }
+                return;
+            }
+            KeyCode::Up if self.compose.is_empty() && self.take_back() => {}
+            KeyCode::Enter
+                if key.modifiers.is_empty()
+                    && !self.compose.text().ends_with('\\')
+                    && self.asked.is_empty() =>
+            {
+                let text = self.compose.take();
+                self.submit(text);
+            }
+            _ if self.asked.is_empty() => drop(self.compose.key(key)),
+            _ => {}
+        }
+        self.once = None;
+    }
+
+    fn menu_key(&mut self, key: KeyEvent) -> bool {
+        if self.menu.entries.is_empty() || !key.modifiers.is_empty() {
+            return false;
+        }
+        let last = self.menu.entries.len() - 1;
+        match key.code {
+            KeyCode::Up => self.menu.chosen = self.menu.chosen.checked_sub(1).unwrap_or(last),
+            KeyCode::Down => {
+                self.menu.chosen = if self.menu.chosen < last {
+                    self.menu.chosen + 1
+                } else {
+                    0
+                }
+            }
+            KeyCode::Esc => {
+                self.menu.entries.clear();
+            }
+            KeyCode::Tab | KeyCode::Enter => {
+                let (text, _) = self.menu.entries[self.menu.chosen].clone();
+                let is_whole = self.compose.text() == text.trim_end();
+                if let Some(path) = text.strip_prefix('@') {
+                    self.files.push(path.trim_end().to_owned());
+                }
+                self.compose.complete(&text);
+                self.menu = Menu::default();
+                // A command that takes nothing runs at once.
+                if key.code == KeyCode::Enter && (is_whole || runs_alone(&text)) {
+                    let text = self.compose.take();
+                    self.submit(text);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Brings the menu up to the prompt.
+    pub(super) fn complete(&mut self) {
+        let wanted = self
+            .compose
+            .wanted()
+            .filter(|_| self.picker.is_none() && self.asked.is_empty());
+        if wanted == self.menu.wanted {
+            return;
+        }
+        self.menu = Menu {
+            wanted: wanted.clone(),
+            ..Menu::default()
+        };
+        match wanted {
+            None => {}
+            Some(Wanted::Command(start)) => {
+                let own = COMMANDS.iter().map(|command| (command.name, command.summary));
+                let prompts = self
+                    .prompts
+                    .iter()
+                    .map(|(name, about)| (name.as_str(), about.as_str()));
+                let fitting = own.chain(prompts).filter(|(name, _)| name.starts_with(&start));
+                self.menu.entries = fitting
+                    .map(|(name, about)| {
+                        let shown = format!("  {:<16}", format!("/{}", safe_line(name)));
+                        let line = Line::of(shown, Style::PLAIN).and(safe_line(about), Style::DIM);
+                        (format!("/{name} "), line)
+                    })
+                    .collect();
+            }
+            Some(Wanted::File(part)) => self.find_files(part),
+        }
+    }
+
+    fn find_files(&mut self, part: String) {
+        let params = WorkspaceFilesFindParams {
+            query: part.clone(),
+            limit: Some(20),
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client
+                    .read::<WorkspaceFilesFindResult>("workspace/files/find", &params)
+                    .await
+            },
+            move |app, found| {
+                if app.menu.wanted != Some(Wanted::File(part)) {
+                    return;
+                }
+                let entry = |file: &bobbin_native_wire::file::types::WorkspaceFile| {
+                    let line = Line::of(format!("  {}", safe_line(&file.path)), Style::PLAIN);
+                    (format!("@{} ", file.path), line)
+                };
+                app.menu.entries = found.files.iter().map(entry).collect();
+            },
+        );
+    }
+}
+
+/// Whether the text of the menu is a command that takes nothing.
+fn runs_alone(text: &str) -> bool {
+    let name = text.trim().trim_start_matches('/');
+    text.starts_with('/')
+        && commands::find(name).is_some_and(|command| !command.argument.starts_with(char::is_uppercase))
+}

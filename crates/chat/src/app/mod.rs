@@ -1,0 +1,493 @@
+//! The client itself: its state, the keys, and the loop around both.
+
+mod acts;
+mod keys;
+mod requests;
+
+use std::collections::VecDeque;
+use std::io::{Stdout, stdout};
+use std::time::Duration;
+
+use bobbin_client::{Client, Connect, Event, Events, Options, Question, ThreadState};
+use bobbin_model::{ApprovalPolicy, Effort};
+use bobbin_native_wire::models::types::WorkspaceDefaultsResult;
+use bobbin_native_wire::thread::config::ThreadConfiguration;
+use bobbin_native_wire::thread::params::ThreadReadResult;
+use crossterm::event::{EventStream, KeyCode};
+use crossterm::terminal;
+use futures_util::StreamExt as _;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::ask::Asked;
+use crate::cells::{self, Body, Call};
+use crate::compose::{Compose, Wanted};
+use crate::picker::Picker;
+use crate::screen::{Place, Screen};
+use crate::terminal::Modes;
+use crate::text::{Line, Style, safe_line};
+use crate::transcript::{BAD, WARN, hanging, said};
+use crate::view::{self, Printed, Status};
+
+/// Turns that are read of a Thread at first.
+const TURNS: u32 = 10;
+/// Shortest time between two pictures.
+const FRAME: Duration = Duration::from_millis(33);
+/// Time between two pictures of the spinner.
+const TICK: Duration = Duration::from_millis(125);
+/// Events that are taken before a picture is drawn.
+const MAX_EVENTS: usize = 1_000;
+/// Lines of a menu.
+const MENU: usize = 8;
+/// Rows of the prompt.
+const PROMPT: usize = 10;
+/// Longest wait for the server when the user leaves.
+const LEAVING: Duration = Duration::from_secs(1);
+
+/// What the client starts with.
+#[derive(Debug)]
+pub struct Settings {
+    /// The workspace.
+    pub workspace: String,
+    /// The Thread.
+    pub opens: Opens,
+    /// The first prompt.
+    pub prompt: Option<String>,
+    /// The configuration of a new Thread.
+    pub config: ThreadConfiguration,
+    /// The items of the folder that its user trusts since this start, by their fingerprints.
+    pub trusted: Option<Vec<String>>,
+    /// The version of this program.
+    pub version: &'static str,
+    /// Whether colours are shown.
+    pub has_colors: bool,
+    /// The user's editor.
+    pub editor: Option<String>,
+}
+
+/// The Thread that is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opens {
+    /// A new one, with the first prompt.
+    New,
+    /// The one that its user chooses.
+    Choice,
+    /// The one that was active last.
+    Last,
+    /// This one.
+    Thread(String),
+}
+
+/// The result of a request: what it does to the client.
+type Outcome = Box<dyn FnOnce(&mut App) + Send>;
+
+/// A list that is shown, and what is done with the choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Threads,
+    Models,
+    Efforts,
+    Policies,
+    /// Back to an earlier message.
+    Messages,
+}
+
+/// Completions below the prompt.
+#[derive(Debug, Default)]
+struct Menu {
+    wanted: Option<Wanted>,
+    /// The text that is inserted, and what is shown.
+    entries: Vec<(String, Line)>,
+    chosen: usize,
+}
+
+struct App {
+    settings: Settings,
+    client: Client,
+    work: JoinSet<Outcome>,
+    state: ThreadState,
+    printed: Printed,
+    /// The Thread that is followed.
+    thread: Option<String>,
+    /// Configuration of the next new Thread.
+    draft: ThreadConfiguration,
+    defaults: Option<WorkspaceDefaultsResult>,
+    /// Commands of the server that are prompts.
+    prompts: Vec<(String, String)>,
+    /// Files that were chosen from the menu.
+    files: Vec<String>,
+    compose: Compose,
+    asked: VecDeque<Asked>,
+    picker: Option<(Purpose, Picker)>,
+    menu: Menu,
+    /// Lines of our own words that are not printed yet.
+    notes: Vec<Line>,
+    /// Whether the last line that was printed is one of them.
+    ends_in_note: bool,
+    /// The reason why there is no connection.
+    lost: Option<String>,
+    /// A Thread is being started, so a second prompt waits.
+    is_starting: bool,
+    running_since: Option<Instant>,
+    ticks: usize,
+    /// The last key that counts twice, and when.
+    once: Option<(KeyCode, Instant)>,
+    bell: bool,
+    /// Something else than the next picture is wanted.
+    leaves: Option<Leaves>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    ForGood,
+    ForEditor,
+    ForShell,
+    Redraws,
+}
+
+/// Runs the client until its user leaves. Returns the Thread that was open.
+///
+/// # Errors
+/// There is no terminal, or the server refuses the client for good.
+pub async fn run(connect: impl Connect, settings: Settings) -> anyhow::Result<Option<String>> {
+    let mut options = Options::new("bobbin-chat", settings.version);
+    let capabilities = &mut options.capabilities;
+    capabilities.command_execution_streaming = true;
+    capabilities.tool_execution_lifecycle = true;
+    capabilities.workspace_trust = true;
+    capabilities.sandboxed_policy = true;
+    capabilities.person = Some(true);
+    let (client, mut events) = Client::start(connect, options);
+    let modes = Modes::take()?;
+    let (columns, rows) = terminal::size()?;
+    let size = (usize::from(columns), usize::from(rows));
+    let mut screen = Screen::new(stdout(), size, settings.has_colors);
+    let mut app = App::new(settings, client.clone());
+    app.begin();
+    let ended = app.serve(&mut events, &mut screen).await;
+    drop(screen.clear());
+    drop(modes);
+    client.close().await;
+    drop(tokio::time::timeout(LEAVING, events.ended()).await);
+    ended?;
+    Ok(app.thread)
+}
+
+impl App {
+    fn new(settings: Settings, client: Client) -> Self {
+        Self {
+            draft: settings.config.clone(),
+            settings,
+            client,
+            work: JoinSet::new(),
+            state: ThreadState::default(),
+            printed: Printed::default(),
+            thread: None,
+            defaults: None,
+            prompts: Vec::new(),
+            files: Vec::new(),
+            compose: Compose::default(),
+            asked: VecDeque::new(),
+            picker: None,
+            menu: Menu::default(),
+            notes: Vec::new(),
+            ends_in_note: false,
+            lost: None,
+            is_starting: false,
+            running_since: None,
+            ticks: 0,
+            once: None,
+            bell: false,
+            leaves: None,
+        }
+    }
+
+    /// Opens the Thread that is wanted.
+    fn begin(&mut self) {
+        match self.settings.opens.clone() {
+            Opens::New => {}
+            Opens::Choice => self.list_threads(),
+            Opens::Last => self.open_last(),
+            Opens::Thread(id) => self.open(id),
+        }
+        if let (Opens::New, Some(prompt)) = (&self.settings.opens, self.settings.prompt.take()) {
+            self.submit(prompt);
+        }
+    }
+
+    async fn serve(&mut self, events: &mut Events, screen: &mut Screen<Stdout>) -> anyhow::Result<()> {
+        let mut input = EventStream::new();
+        let mut drawn = Instant::now() - FRAME;
+        let mut is_changed = true;
+        let mut next_tick = Instant::now() + TICK;
+        loop {
+            if is_changed && drawn.elapsed() >= FRAME {
+                self.draw(screen)?;
+                drawn = Instant::now();
+                is_changed = false;
+            }
+            let is_working = self.state.open_turn().is_some();
+            tokio::select! {
+                Some(outcome) = self.work.join_next() => {
+                    if let Ok(outcome) = outcome {
+                        outcome(self);
+                    }
+                    is_changed = true;
+                }
+                event = events.next() => {
+                    let Some(event) = event else { return Ok(()) };
+                    self.event(event)?;
+                    // A burst is one picture.
+                    for _ in 0..MAX_EVENTS {
+                        let Some(event) = events.next_now() else { break };
+                        self.event(event)?;
+                    }
+                    is_changed = true;
+                }
+                typed = input.next() => {
+                    // A terminal that is gone leaves no one to talk to.
+                    let Some(Ok(typed)) = typed else { return Ok(()) };
+                    self.input(typed, screen);
+                    is_changed = true;
+                }
+                () = sleep_until(drawn + FRAME), if is_changed => {}
+                () = sleep_until(next_tick), if is_working => {
+                    next_tick = Instant::now() + TICK;
+                    self.ticks += 1;
+                    is_changed = true;
+                }
+            }
+            if let Some(leaves) = self.leaves.take() {
+                screen.clear()?;
+                // Another program reads the keys meanwhile.
+                drop(input);
+                match leaves {
+                    Leaves::ForGood => return Ok(()),
+                    Leaves::ForShell => Modes::suspend()?,
+                    Leaves::Redraws => {}
+                    Leaves::ForEditor => self.edit(),
+                }
+                let (columns, rows) = terminal::size()?;
+                screen.resize((usize::from(columns), usize::from(rows)));
+                input = EventStream::new();
+                is_changed = true;
+            }
+        }
+    }
+
+    fn edit(&mut self) {
+        let editor = self.settings.editor.as_deref().unwrap_or("vi");
+        match Modes::edit(editor, self.compose.text()) {
+            Ok(text) => self.compose.set(text),
+            Err(error) => self.complain(&format!("{error:#}")),
+        }
+    }
+
+    fn event(&mut self, event: Event) -> anyhow::Result<()> {
+        match event {
+            Event::Connected(_) => {
+                self.lost = None;
+                self.ask_server();
+            }
+            Event::Disconnected { why, .. } => self.lost = Some(why),
+            Event::Closed { why } => anyhow::bail!(why),
+            Event::Read(read) => self.read(*read),
+            Event::NotFollowed { why, .. } => self.complain(&format!("the thread cannot be shown: {why}")),
+            Event::Notification(news) => {
+                if news.thread.is_some() && news.thread == self.thread {
+                    self.state.apply(&news);
+                    self.thread_changed(&news);
+                }
+            }
+            Event::Asked(question) => self.question(question),
+            Event::Settled { request_id } => {
+                let before = self.asked.len();
+                self.asked
+                    .retain(|asked| asked.question.request_id() != request_id);
+                if self.asked.len() < before {
+                    self.note("the question was settled elsewhere");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, read: ThreadReadResult) {
+        if self.thread.as_deref() != Some(read.thread.id.as_str()) {
+            return;
+        }
+        let is_first = self.state.thread.is_none();
+        self.state.replace(read);
+        if is_first && self.state.older.is_some() {
+            self.note("earlier turns are not shown; `bobbin threads show` has them");
+        }
+        self.follow_clock();
+        if let Some(prompt) = self.settings.prompt.take() {
+            self.submit(prompt);
+        }
+    }
+
+    fn thread_changed(&mut self, news: &bobbin_client::Notification) {
+        match news.method.as_ref() {
+            "thread/rolledBack" => {
+                self.printed = Printed::up_to_now(&self.state);
+                self.note("── the turns before this line were taken back ──");
+            }
+            "thread/configured" => self.read_configuration(),
+            "thread/deleted" => {
+                self.complain("the thread was deleted");
+                self.forget_thread();
+            }
+            _ => {}
+        }
+        self.follow_clock();
+    }
+
+    /// Notes since when this client sees the Turn run.
+    fn follow_clock(&mut self) {
+        let is_running = self.state.open_turn().is_some();
+        if is_running && self.running_since.is_none() {
+            self.running_since = Some(Instant::now());
+        } else if !is_running && self.running_since.take().is_some() {
+            self.bell = true;
+        }
+    }
+
+    fn question(&mut self, question: Question) {
+        let call = self.call_of(&question);
+        self.asked.push_back(Asked::new(question, call.as_ref()));
+        self.bell = true;
+    }
+
+    /// Returns the call that waits for an answer.
+    fn call_of(&self, question: &Question) -> Option<Call> {
+        let Question::Approval(params) = question else {
+            return None;
+        };
+        let id = params.call_id.as_deref()?;
+        let turn = self.state.turn(&params.turn_id)?;
+        cells::of_turn(turn).into_iter().find_map(|cell| match cell.body {
+            Body::Call(call) if call.id == id => Some(*call),
+            Body::Looks(calls) => calls.into_iter().find(|call| call.id == id),
+            _ => None,
+        })
+    }
+
+    fn note(&mut self, text: &str) {
+        let width = width();
+        self.notes.extend(said(&safe_line(text), Style::DIM, width));
+    }
+
+    fn complain(&mut self, text: &str) {
+        let width = width();
+        self.notes
+            .extend(hanging("! ", BAD, &safe_line(text), BAD, width));
+    }
+
+    fn model(&self) -> &str {
+        let own = match &self.state.thread {
+            Some(thread) => thread.configuration.as_ref(),
+            None => Some(&self.draft),
+        };
+        let own = own.and_then(|config| config.engine.as_deref().or(config.model.as_deref()));
+        let usual = self.defaults.as_ref().map(|defaults| defaults.model.as_str());
+        own.or(usual).unwrap_or_default()
+    }
+
+    fn draw(&mut self, screen: &mut Screen<Stdout>) -> anyhow::Result<()> {
+        let (width, rows) = screen.size();
+        let (mut finished, growing) = self.printed.advance(&self.state, width);
+        if !finished.is_empty() {
+            self.ends_in_note = false;
+        }
+        if !self.notes.is_empty() && !std::mem::replace(&mut self.ends_in_note, true) {
+            finished.push(Line::default());
+        }
+        finished.append(&mut self.notes);
+        let (below, cursor) = self.below(width, rows);
+        let room = rows.saturating_sub(below.len() + 1);
+        let mut live = growing;
+        if live.len() > room {
+            live.drain(..live.len() - room);
+        }
+        let cursor = cursor.map(|place| Place {
+            row: place.row + live.len(),
+            ..place
+        });
+        live.extend(below);
+        screen.draw(&finished, live, cursor)?;
+        if std::mem::take(&mut self.bell) {
+            screen.signal("\u{7}")?;
+        }
+        Ok(())
+    }
+
+    /// Returns the lines below the transcript, and the place of the cursor in them.
+    fn below(&self, width: usize, rows: usize) -> (Vec<Line>, Option<Place>) {
+        let mut lines = vec![Line::default()];
+        let elapsed = self
+            .running_since
+            .map(|since| since.elapsed())
+            .unwrap_or_default();
+        lines.extend(view::subagents(&self.state, width));
+        if self.asked.is_empty() {
+            lines.extend(view::working(&self.state, self.ticks, elapsed, width));
+        }
+        if self.state.open_turn().is_some() {
+            lines.extend(view::plan(&self.state, width));
+        }
+        lines.extend(view::queued(&self.state, width));
+        let room = rows.saturating_sub(lines.len() + 2);
+        if let Some((_, picker)) = &self.picker {
+            lines.extend(picker.lines(width, room));
+            return (lines, None);
+        }
+        if let Some(asked) = self.asked.front() {
+            lines.extend(asked.lines(width, room));
+            if self.asked.len() > 1 {
+                let more = format!("  {} more questions wait", self.asked.len() - 1);
+                lines.push(Line::of(more, WARN).cut(width));
+            }
+            return (lines, None);
+        }
+        let hint = match self.state.open_turn() {
+            Some(_) => "Queue a follow-up",
+            None => "Describe a task. @ adds files, / runs commands",
+        };
+        let (prompt, place) = self.compose.lines(width, PROMPT.min(room.max(1)), hint);
+        let cursor = Place {
+            row: lines.len() + place.row,
+            column: place.column,
+        };
+        lines.extend(prompt);
+        let first = self.menu.chosen.saturating_sub(MENU - 1);
+        for (at, (_, line)) in self.menu.entries.iter().enumerate().skip(first).take(MENU) {
+            let mut line = line.clone();
+            if at == self.menu.chosen {
+                for span in &mut line.0 {
+                    span.style = Style::REVERSED;
+                }
+            }
+            lines.push(line.cut(width));
+        }
+        let config = self.config();
+        let policy = config
+            .approval_policy
+            .filter(|policy| *policy != ApprovalPolicy::Default);
+        let policy = policy.or(self.defaults.as_ref().map(|defaults| defaults.approval_policy));
+        let facts = Status {
+            model: self.model(),
+            effort: config.reasoning_effort.map(Effort::name),
+            mode: config.mode.as_deref().filter(|mode| *mode != "agent"),
+            policy: policy.map_or("", acts::policy_words),
+            lost: self.lost.as_deref(),
+        };
+        lines.push(view::status(&self.state, &facts, width));
+        (lines, Some(cursor))
+    }
+}
+
+/// Returns the columns of the terminal.
+fn width() -> usize {
+    terminal::size().map_or(80, |(columns, _)| usize::from(columns))
+}

@@ -1,0 +1,464 @@
+//! The requests of the client: Threads and prompts.
+
+use bobbin_client::{RequestError, ThreadState};
+use bobbin_native_wire::command::types::{CommandCategory, CommandListParams, CommandListResult};
+use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
+use bobbin_native_wire::models::types::WorkspaceDefaultsResult;
+use bobbin_native_wire::thread::config::ThreadConfiguration;
+use bobbin_native_wire::thread::params::{
+    ListIdentity, ListScope, ThreadListParams, ThreadListResult, ThreadReadParams, ThreadReadResult,
+    ThreadResult, ThreadStartParams,
+};
+use bobbin_native_wire::thread::types::SessionIdentity;
+use bobbin_native_wire::trust::types::{WorkspaceTrustResult, WorkspaceTrustSetParams};
+use bobbin_native_wire::turn::input_types::{CommandRefPart, FileRefPart, InputPart};
+use bobbin_native_wire::turn::params::{
+    TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams, TurnQueueRemoveParams, TurnQueueResult,
+    TurnStartParams, TurnStartResult, TurnSteerParams, TurnSteerResult,
+};
+
+use crate::commands::{self};
+use crate::picker::{Entry, Picker};
+use crate::text::safe_line;
+use crate::view::Printed;
+
+use super::{App, Outcome, Purpose, TURNS};
+
+/// Threads in the list.
+const THREADS: u32 = 100;
+
+impl App {
+    /// Makes a request, and does with its result what `then` says.
+    pub(super) fn ask<R: Send + 'static>(
+        &mut self,
+        request: impl Future<Output = Result<R, RequestError>> + Send + 'static,
+        then: impl FnOnce(&mut Self, R) + Send + 'static,
+    ) {
+        self.work.spawn(async move {
+            let result = request.await;
+            let outcome: Outcome = Box::new(move |app: &mut Self| match result {
+                Ok(result) => then(app, result),
+                Err(error) => app.complain(&error.to_string()),
+            });
+            outcome
+        });
+    }
+
+    /// Reads what each connection may bring anew.
+    pub(super) fn ask_server(&mut self) {
+        if let Some(fingerprints) = self.settings.trusted.take() {
+            // A server that runs already puts it into effect.
+            let params = WorkspaceTrustSetParams {
+                trusted: true,
+                fingerprints: Some(fingerprints),
+                client_request_id: None,
+            };
+            let client = self.client.clone();
+            self.ask(
+                async move {
+                    client
+                        .once::<WorkspaceTrustResult>("workspace/trust/set", &params)
+                        .await
+                },
+                |_, _| {},
+            );
+        }
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client
+                    .read::<WorkspaceDefaultsResult>("workspace/defaults/read", &EmptyParams {})
+                    .await
+            },
+            |app, defaults| {
+                if app.defaults.is_none()
+                    && let Some(notice) = &defaults.notice
+                {
+                    app.note(&notice.clone());
+                }
+                app.defaults = Some(defaults);
+            },
+        );
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client
+                    .read::<CommandListResult>("command/list", &CommandListParams::default())
+                    .await
+            },
+            |app, listed| {
+                let own = listed.commands.into_iter();
+                let own = own.filter(|command| command.category == CommandCategory::Custom);
+                app.prompts = own
+                    .map(|command| {
+                        (
+                            command.name.trim_start_matches('/').to_owned(),
+                            command.description,
+                        )
+                    })
+                    .collect();
+            },
+        );
+    }
+
+    pub(super) fn read_configuration(&mut self) {
+        let Some(thread_id) = self.thread.clone() else {
+            return;
+        };
+        let client = self.client.clone();
+        let params = ThreadReadParams {
+            thread_id: thread_id.clone(),
+            include_turns: false,
+            turn_limit: None,
+            cursor: None,
+        };
+        self.ask(
+            async move { client.read::<ThreadReadResult>("thread/read", &params).await },
+            move |app, read| {
+                if let Some(thread) = app.state.thread.as_mut().filter(|thread| thread.id == thread_id) {
+                    thread.configuration = read.thread.configuration;
+                }
+            },
+        );
+    }
+
+    pub(super) fn identity(&self) -> SessionIdentity {
+        SessionIdentity {
+            channel_name: "cli".to_owned(),
+            workspace_path: Some(self.settings.workspace.clone()),
+            ..SessionIdentity::default()
+        }
+    }
+
+    /// Follows another Thread.
+    pub(super) fn open(&mut self, id: String) {
+        let before = self.thread.replace(id.clone());
+        self.state = ThreadState::default();
+        self.printed = Printed::default();
+        self.asked.clear();
+        self.running_since = None;
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                if let Some(before) = before.filter(|before| *before != id) {
+                    client.unfollow(&before).await;
+                }
+                client.follow(&id, TURNS).await;
+                Ok(())
+            },
+            |_, ()| {},
+        );
+    }
+
+    /// Goes on without a Thread: the next prompt starts one.
+    pub(super) fn forget_thread(&mut self) {
+        if let Some(before) = self.thread.take() {
+            let client = self.client.clone();
+            self.ask(
+                async move {
+                    client.unfollow(&before).await;
+                    Ok(())
+                },
+                |_, ()| {},
+            );
+        }
+        self.state = ThreadState::default();
+        self.printed = Printed::default();
+        self.asked.clear();
+        self.running_since = None;
+    }
+
+    fn threads_params(&self, limit: u32) -> ThreadListParams {
+        ThreadListParams {
+            identity: Some(ListIdentity {
+                channel_name: Some("cli".to_owned()),
+                user_id: None,
+                channel_context: None,
+                workspace_path: Some(self.settings.workspace.clone()),
+            }),
+            scope: Some(ListScope::Workspace),
+            include_archived: false,
+            include_sub_agents: false,
+            cross_channel_origins: None,
+            channel_name: None,
+            query: None,
+            limit: Some(limit),
+            cursor: None,
+        }
+    }
+
+    pub(super) fn open_last(&mut self) {
+        let (client, params) = (self.client.clone(), self.threads_params(1));
+        self.ask(
+            async move { client.read::<ThreadListResult>("thread/list", &params).await },
+            |app, listed| match listed.data.into_iter().next() {
+                Some(thread) => app.open(thread.id),
+                None => app.note("there is no thread yet: describe a task to start one"),
+            },
+        );
+    }
+
+    pub(super) fn list_threads(&mut self) {
+        let (client, params) = (self.client.clone(), self.threads_params(THREADS));
+        self.ask(
+            async move { client.read::<ThreadListResult>("thread/list", &params).await },
+            |app, listed| {
+                let entry = |thread: &bobbin_native_wire::thread::types::ThreadSummary| {
+                    let runtime = thread.runtime.as_ref();
+                    let state = match runtime {
+                        Some(runtime) if runtime.waiting_on_approval || runtime.waiting_on_input => {
+                            "needs your answer · "
+                        }
+                        Some(runtime) if runtime.running => "running · ",
+                        _ => "",
+                    };
+                    let title = thread.display_name.as_deref().unwrap_or("without a title");
+                    let at = thread.last_active_at.to_string();
+                    let at = at.get(..16).unwrap_or_default().replace('T', " ");
+                    Entry {
+                        value: thread.id.clone(),
+                        label: safe_line(title),
+                        note: format!(
+                            "{state}{at} · {} turns · {}",
+                            thread.turn_count, thread.origin_channel
+                        ),
+                    }
+                };
+                let entries = listed
+                    .data
+                    .iter()
+                    .filter(|thread| thread.turn_count > 0)
+                    .map(entry);
+                let picker = Picker::new("Threads", entries.collect(), app.thread.as_deref());
+                app.picker = Some((Purpose::Threads, picker));
+            },
+        );
+    }
+
+    /// Sends a prompt, or does what it commands.
+    pub(super) fn submit(&mut self, text: String) {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return;
+        }
+        if let Some(line) = trimmed.strip_prefix('/') {
+            let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+            if let Some(command) = commands::find(name) {
+                return self.act(command.act, argument.trim());
+            }
+        }
+        let input = self.input_of(&text);
+        self.send(text, input);
+    }
+
+    /// Returns a prompt as parts.
+    pub(super) fn input_of(&mut self, text: &str) -> Vec<InputPart> {
+        let line = text.trim();
+        if let Some(rest) = line.strip_prefix('/') {
+            let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            if self.prompts.iter().any(|(known, _)| known == name) {
+                return vec![InputPart::CommandRef(CommandRefPart {
+                    name: name.to_owned(),
+                    args_text: Some(arguments.trim().to_owned()),
+                    raw_text: Some(line.to_owned()),
+                })];
+            }
+        }
+        let mut input = vec![InputPart::text(text)];
+        for path in std::mem::take(&mut self.files) {
+            if text.contains(&format!("@{path}")) {
+                input.push(InputPart::FileRef(FileRefPart {
+                    display_path: Some(path.clone()),
+                    path,
+                }));
+            }
+        }
+        input
+    }
+
+    fn send(&mut self, text: String, input: Vec<InputPart>) {
+        let client = self.client.clone();
+        let Some(thread_id) = self.thread.clone() else {
+            return self.start(text, input);
+        };
+        // What cannot be sent comes back into the prompt.
+        let failed = move |app: &mut Self, error: &RequestError| {
+            app.complain(&error.to_string());
+            if app.compose.is_empty() {
+                app.compose.set(text);
+            }
+        };
+        let is_running = self.state.open_turn().is_some();
+        self.work.spawn(async move {
+            let sent = if is_running {
+                let params = TurnEnqueueParams {
+                    thread_id,
+                    input,
+                    sender: None,
+                    client_user_message_id: None,
+                    client_request_id: None,
+                };
+                client
+                    .once::<TurnEnqueueResult>("turn/enqueue", &params)
+                    .await
+                    .map(drop)
+            } else {
+                let params = start_params(thread_id, input);
+                client
+                    .once::<TurnStartResult>("turn/start", &params)
+                    .await
+                    .map(drop)
+            };
+            let outcome: Outcome = Box::new(move |app: &mut Self| {
+                if let Err(error) = &sent {
+                    failed(app, error);
+                }
+            });
+            outcome
+        });
+    }
+
+    /// Starts a Thread with its first prompt.
+    fn start(&mut self, text: String, input: Vec<InputPart>) {
+        if std::mem::replace(&mut self.is_starting, true) {
+            self.compose.set(text);
+            return;
+        }
+        let client = self.client.clone();
+        let config = Some(self.draft.clone()).filter(|config| *config != ThreadConfiguration::default());
+        let params = ThreadStartParams {
+            identity: self.identity(),
+            config,
+            history_mode: None,
+            display_name: None,
+            dynamic_tools: None,
+            client_request_id: None,
+        };
+        self.work.spawn(async move {
+            let started = async {
+                let started = client.once::<ThreadResult>("thread/start", &params).await?;
+                let id = started.thread.id;
+                client.follow(&id, TURNS).await;
+                let turn = start_params(id.clone(), input);
+                let turn = client.once::<TurnStartResult>("turn/start", &turn).await;
+                Ok::<_, RequestError>((id, turn))
+            };
+            let started = started.await;
+            let outcome: Outcome = Box::new(move |app: &mut Self| {
+                app.is_starting = false;
+                let error = match started {
+                    Ok((id, turn)) => {
+                        app.started(id);
+                        turn.err()
+                    }
+                    Err(error) => Some(error),
+                };
+                if let Some(error) = error {
+                    app.complain(&error.to_string());
+                    app.compose.set(text);
+                }
+            });
+            outcome
+        });
+    }
+
+    /// Takes a Thread that was started, which is followed already.
+    fn started(&mut self, id: String) {
+        // Its reading may have come before this, and was for no Thread then.
+        self.open(id);
+    }
+
+    /// Gives the prompt to the running Turn.
+    pub(super) fn send_now(&mut self) {
+        let Some((thread_id, turn)) = self.thread.clone().zip(self.state.open_turn()) else {
+            let text = self.compose.take();
+            return self.submit(text);
+        };
+        let expected_turn_id = turn.turn.id.clone();
+        let waiting = self
+            .state
+            .thread
+            .iter()
+            .flat_map(|thread| &thread.queued_inputs)
+            .next();
+        let (input, queued_input_id) = if self.compose.is_empty() {
+            match waiting {
+                Some(waiting) => (None, Some(waiting.id.clone())),
+                None => return,
+            }
+        } else {
+            let text = self.compose.take();
+            (Some(self.input_of(&text)), None)
+        };
+        let params = TurnSteerParams {
+            thread_id,
+            expected_turn_id,
+            queued_input_id,
+            input,
+            sender: None,
+            client_user_message_id: None,
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.once::<TurnSteerResult>("turn/steer", &params).await },
+            |app, _| app.note("the turn takes it up at its next step"),
+        );
+    }
+
+    /// Takes the last input that waits back into the prompt.
+    pub(super) fn take_back(&mut self) -> bool {
+        let inputs = self.state.thread.iter().flat_map(|thread| &thread.queued_inputs);
+        let Some(last) = inputs.last().cloned() else {
+            return false;
+        };
+        let Some(thread_id) = self.thread.clone() else {
+            return false;
+        };
+        let params = TurnQueueRemoveParams {
+            thread_id,
+            queued_input_id: last.id,
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.once::<TurnQueueResult>("turn/queue/remove", &params).await },
+            move |app, _| {
+                if app.compose.is_empty() {
+                    app.compose.set(last.display_text);
+                }
+            },
+        );
+        true
+    }
+
+    pub(super) fn interrupt(&mut self) {
+        let Some(thread_id) = self.thread.clone() else {
+            return;
+        };
+        let params = TurnInterruptParams {
+            thread_id,
+            turn_id: String::new(),
+            client_request_id: None,
+        };
+        let client = self.client.clone();
+        self.ask(
+            async move { client.once::<EmptyResult>("turn/interrupt", &params).await },
+            |_, _| {},
+        );
+    }
+}
+
+fn start_params(thread_id: String, input: Vec<InputPart>) -> TurnStartParams {
+    TurnStartParams {
+        thread_id,
+        input,
+        sender: None,
+        client_user_message_id: None,
+        reasoning_effort: None,
+        allow: None,
+        sandbox: None,
+        messages: None,
+        client_request_id: None,
+    }
+}

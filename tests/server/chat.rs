@@ -1,0 +1,163 @@
+//! `bobbin chat` on a terminal: what its user sees, types and gets.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::pty::{Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::process::Child;
+use tokio::time::{Instant, sleep};
+
+use crate::support::{PATIENCE, Workspace};
+
+/// Columns and rows.
+const SIZE: (u16, u16) = (80, 30);
+/// Lines of the scrollback.
+const BACK: usize = 1_000;
+
+/// A user at a terminal in which `bobbin chat` runs.
+struct Terminal {
+    keyboard: File,
+    screen: Arc<Mutex<vt100::Parser>>,
+    child: Child,
+}
+
+impl Terminal {
+    fn start(workspace: &Workspace, args: &[&str]) -> Self {
+        let size = Winsize {
+            ws_col: SIZE.0,
+            ws_row: SIZE.1,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        let pair = openpty(&size, None).unwrap();
+        let end = || Stdio::from(pair.slave.try_clone().unwrap());
+        let mut command = workspace.bobbin(&[&["chat"], args].concat());
+        command.env("TERM", "xterm-256color");
+        command.stdin(end()).stdout(end()).stderr(end());
+        let child = command.spawn().unwrap();
+        drop((command, pair.slave));
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(SIZE.1, SIZE.0, BACK)));
+        let (mut output, shown) = (File::from(pair.master.try_clone().unwrap()), screen.clone());
+        // Ends with the terminal's other side.
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(read @ 1..) = output.read(&mut chunk) {
+                shown.lock().process(&chunk[..read]);
+            }
+        });
+        Self {
+            keyboard: File::from(pair.master),
+            screen,
+            child,
+        }
+    }
+
+    fn text(&self) -> String {
+        self.screen.lock().screen().contents()
+    }
+
+    async fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so(&self.text()) {
+            assert!(
+                Instant::now() < deadline,
+                "{what} does not come:\n{}",
+                self.text()
+            );
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn shows(&self, text: &str) {
+        self.until(text, |screen| screen.contains(text)).await;
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    async fn ends(mut self) -> String {
+        let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        assert!(ended.unwrap().unwrap().success(), "{}", self.text());
+        self.text()
+    }
+}
+
+/// A workspace in which a model's commands are asked about.
+fn asking() -> Workspace {
+    let workspace = Workspace::asking();
+    std::fs::write(workspace.path().join("notes.txt"), "tea\n").unwrap();
+    workspace
+}
+
+#[tokio::test]
+async fn a_prompt_is_answered_and_what_was_said_stays() {
+    let workspace = asking();
+    let mut user = Terminal::start(&workspace, &[]);
+    user.shows("Describe a task").await;
+    user.types("say **hello** there\r");
+    user.shows("• hello there").await;
+    user.types("replace `tea` with `coffee` in notes.txt\r");
+    user.shows("+coffee").await;
+    user.shows("1 file changed").await;
+    user.types("/undo\r");
+    user.shows("↶ notes.txt").await;
+    user.types("\u{4}");
+    let end = user.ends().await;
+    assert!(end.contains("goes on here"), "{end}");
+    let said = ["› say **hello** there", "• hello there", "+coffee"];
+    assert!(said.iter().all(|text| end.contains(text)), "{end}");
+}
+
+#[tokio::test]
+async fn a_question_that_another_client_answers_is_gone() {
+    let workspace = asking();
+    let mut user = Terminal::start(&workspace, &["run `touch made`"]);
+    user.shows("y Yes").await;
+    let other = Terminal::start(&workspace, &["--last"]);
+    other.shows("y Yes").await;
+    user.types("y");
+    user.shows("ended with exit code 0").await;
+    other.shows("the question was settled elsewhere").await;
+    other
+        .until("the end of the question", |screen| !screen.contains("y Yes"))
+        .await;
+    other.shows("ended with exit code 0").await;
+    assert!(workspace.path().join("made").exists());
+}
+
+#[tokio::test]
+async fn a_killed_server_is_started_again_and_the_question_is_still_there() {
+    let workspace = asking();
+    let mut user = Terminal::start(&workspace, &["run `touch made`"]);
+    user.shows("y Yes").await;
+    let state = std::fs::read_to_string(workspace.state_folder().join("bobbin.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    let pid = i32::try_from(state["pid"].as_i64().unwrap()).unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    let file = workspace.state_folder().join("bobbin.json");
+    let deadline = Instant::now() + PATIENCE;
+    while std::fs::read_to_string(&file).is_ok_and(|text| text.contains(&format!("\"pid\":{pid}"))) {
+        assert!(Instant::now() < deadline, "no server starts");
+        sleep(Duration::from_millis(10)).await;
+    }
+    user.types("y");
+    user.shows("ended with exit code 0").await;
+    assert!(workspace.path().join("made").exists());
+}
+
+#[tokio::test]
+async fn text_of_others_cannot_paint() {
+    let workspace = asking();
+    let mut user = Terminal::start(&workspace, &["say hello\u{1b}[2J\u{1b}]0;title\u{7}"]);
+    user.shows(r"hello\u{1b}[2J").await;
+    user.types("\u{3}\u{3}");
+    user.ends().await;
+}
