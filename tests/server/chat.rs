@@ -117,6 +117,40 @@ async fn a_prompt_is_answered_and_what_was_said_stays() {
 }
 
 #[tokio::test]
+async fn a_change_is_shown_put_back_and_its_conversation_copied() {
+    let workspace = asking();
+    let run = async |args: &[&str]| {
+        let output = workspace.run(args).await;
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["exec", "replace `tea` with `coffee` in notes.txt"]).await;
+    run(&["exec", "--last", "say later"]).await;
+    let diff = run(&["diff"]).await;
+    assert!(diff.contains("-tea") && diff.contains("+coffee"), "{diff}");
+    let copy = run(&["fork", "--turn", "turn_001"]).await;
+    let shown = run(&["threads", "show", copy.trim()]).await;
+    assert!(shown.contains("coffee") && !shown.contains("later"), "{shown}");
+    let listed: Value = serde_json::from_str(
+        &run(&["threads", "--json"])
+            .await
+            .lines()
+            .last()
+            .unwrap()
+            .to_owned(),
+    )
+    .unwrap();
+    let first = listed["id"].as_str().unwrap();
+    assert_eq!(run(&["undo", first]).await, "notes.txt\n");
+    let notes = std::fs::read_to_string(workspace.path().join("notes.txt")).unwrap();
+    assert_eq!(notes, "tea\n");
+}
+
+#[tokio::test]
 async fn a_question_that_another_client_answers_is_gone() {
     let workspace = asking();
     let mut user = Terminal::start(&workspace, &["run `touch made`"]);

@@ -16,8 +16,8 @@ struct Writer {
     in_code: bool,
     /// The address of an open link, and where its text begins.
     link: Option<String>,
-    /// Cells of the open row of a table.
-    cells: usize,
+    /// Rows of the open table, with their cells.
+    table: Vec<Vec<Line>>,
 }
 
 /// Returns a text as lines, which are not wrapped.
@@ -32,7 +32,7 @@ pub(crate) fn rendered(text: &str) -> Vec<Line> {
         quotes: 0,
         in_code: false,
         link: None,
-        cells: 0,
+        table: Vec::new(),
     };
     for event in Parser::new_ext(&text, options) {
         writer.event(event);
@@ -73,6 +73,39 @@ impl Writer {
     fn end_line(&mut self) {
         if !self.line.0.is_empty() {
             self.lines.push(std::mem::take(&mut self.line));
+        }
+    }
+
+    /// Writes the rows of a table with columns of equal width.
+    fn end_table(&mut self) {
+        let rows = std::mem::take(&mut self.table);
+        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let widths: Vec<usize> = (0..columns)
+            .map(|at| {
+                rows.iter()
+                    .filter_map(|row| row.get(at))
+                    .map(Line::width)
+                    .max()
+                    .unwrap_or_default()
+            })
+            .collect();
+        for (at, row) in rows.into_iter().enumerate() {
+            let mut line = Line::default();
+            for (cell, width) in row.into_iter().zip(&widths) {
+                if !line.0.is_empty() {
+                    line.push(" │ ", Style::DIM);
+                }
+                let blanks = " ".repeat(width - cell.width());
+                for span in cell.0 {
+                    line.push(span.text, span.style);
+                }
+                line.push(blanks, Style::PLAIN);
+            }
+            self.lines.push(line);
+            if at == 0 {
+                let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+                self.lines.push(Line::of(rule.join("─┼─"), Style::DIM));
+            }
         }
     }
 
@@ -171,16 +204,10 @@ impl Writer {
             }
             Tag::Table(_) => self.gap(),
             Tag::TableHead => {
-                self.cells = 0;
+                self.table.push(Vec::new());
                 self.push(|style| style.bold = true);
             }
-            Tag::TableRow => self.cells = 0,
-            Tag::TableCell => {
-                if self.cells > 0 {
-                    self.line.push(" │ ", Style::DIM);
-                }
-                self.cells += 1;
-            }
+            Tag::TableRow => self.table.push(Vec::new()),
             _ => {}
         }
     }
@@ -199,11 +226,19 @@ impl Writer {
                 self.end_line();
                 self.lists.pop();
             }
-            TagEnd::Paragraph | TagEnd::Item | TagEnd::TableRow => self.end_line(),
-            TagEnd::Heading(_) | TagEnd::TableHead => {
+            TagEnd::Paragraph | TagEnd::Item => self.end_line(),
+            TagEnd::Heading(_) => {
                 self.pop();
                 self.end_line();
             }
+            TagEnd::TableHead => self.pop(),
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.line);
+                if let Some(row) = self.table.last_mut() {
+                    row.push(cell);
+                }
+            }
+            TagEnd::Table => self.end_table(),
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => self.pop(),
             TagEnd::Link | TagEnd::Image => {
                 self.pop();
@@ -285,6 +320,12 @@ mod tests {
                 "│ quoted"
             ]
         );
+    }
+
+    #[test]
+    fn the_columns_of_a_table_are_of_equal_width() {
+        let table = "| a | long |\n|---|---|\n| **wide** | x |\n";
+        assert_eq!(texts(table), ["a    │ long", "─────┼─────", "wide │ x   "]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use clap_complete::Shell;
 
 use crate::{
     acp, chat, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub, models,
-    plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust,
+    plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust, turns,
 };
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
@@ -95,6 +95,12 @@ enum Command {
     /// Without --thread it is the conversation that was active last. Without a prompt it opens as `chat` does; without a
     /// terminal it shows the last exchange and ends. With a prompt it takes the options of `exec`.
     Resume(Box<resume::Resume>),
+    /// Show what the last turn that changed files has changed.
+    Diff(turns::OfThread),
+    /// Put back the files that the last turn that changed files has changed.
+    Undo(turns::Undo),
+    /// Copy a thread, whole or up to a turn, and print the copy's id.
+    Fork(turns::OfThread),
     /// List the models that can be chosen.
     Models(models::Models),
     /// Show what a folder brings along to run, to loosen or to instruct, and say whether it counts.
@@ -222,6 +228,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Acp(acp)) => acp::run(acp).await,
         Some(Command::Chat(chat)) => chat::run(*chat).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
+        Some(Command::Diff(of)) => turns::diff(of).await,
+        Some(Command::Undo(undo)) => turns::undo(undo).await,
+        Some(Command::Fork(of)) => turns::fork(of).await,
         Some(Command::Resume(resume)) => resume::run(*resume).await,
         Some(Command::Models(models)) => models::run(models).await,
         Some(Command::Trust(trust)) => trust::run(&trust),

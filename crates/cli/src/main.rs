@@ -27,6 +27,7 @@ mod threads;
 mod token;
 mod tool_servers;
 mod trust;
+mod turns;
 
 use std::process::ExitCode;
 

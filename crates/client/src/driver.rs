@@ -12,7 +12,7 @@ use bobbin_native_wire::thread::params::{
     SubscribeMode, ThreadReadParams, ThreadReadResult, ThreadSubscribeParams, ThreadSubscribeResult,
     ThreadUnsubscribeParams,
 };
-use bobbin_peer::{CallError, Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder};
+use bobbin_peer::{CallError, Handlers, Mode, Peer, PeerHandle, PeerOptions, Phase, Responder};
 use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
@@ -211,7 +211,14 @@ impl Driver {
             tokio::select! {
                 Some(arrived) = line.arrived.recv() => self.arrived(line, arrived).await,
                 Some(answered) = line.calls.next() => self.answered(line, answered).await,
-                Some(request_id) = line.withdrawn.next() => self.settled(request_id).await,
+                Some(request_id) = line.withdrawn.next() => {
+                    // The end of a connection cancels its requests too, and the question stays open.
+                    if line.peer.phase() == Phase::Active {
+                        self.settled(request_id).await;
+                    } else {
+                        self.questions.disconnected();
+                    }
+                }
                 job = self.jobs.recv() => match job {
                     None | Some(Job::Close) => return End::Closed(CLOSED.to_owned()),
                     Some(job) => self.work(line, job),

@@ -7,6 +7,7 @@ use bobbin_native_wire::handshake::types::InitializeResult;
 use bobbin_native_wire::thread::params::ThreadReadResult;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::question::Question;
@@ -88,10 +89,8 @@ impl Notification {
     }
 
     /// Makes a notification, for tests and for clients that replay a record.
-    pub fn of(method: &str, thread: Option<&str>, seq: Option<u64>) -> Self {
-        let params = serde_json::json!({ "threadId": thread, "seq": seq });
-        let params = to_raw_value(&params).ok();
-        Self::new(method.into(), params)
+    pub fn of(method: &str, params: &Value) -> Self {
+        Self::new(method.into(), to_raw_value(params).ok())
     }
 
     /// Reads the params; `None` if they have another shape.

@@ -107,10 +107,12 @@ impl Follow {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn message(seq: u64) -> Notification {
-        Notification::of("item/completed", Some("thread_1"), Some(seq))
+        Notification::of("item/completed", &json!({ "threadId": "thread_1", "seq": seq }))
     }
 
     fn numbers(next: Next) -> Vec<u64> {
