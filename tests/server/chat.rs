@@ -135,15 +135,8 @@ async fn a_change_is_shown_put_back_and_its_conversation_copied() {
     let copy = run(&["fork", "--turn", "turn_001"]).await;
     let shown = run(&["threads", "show", copy.trim()]).await;
     assert!(shown.contains("coffee") && !shown.contains("later"), "{shown}");
-    let listed: Value = serde_json::from_str(
-        &run(&["threads", "--json"])
-            .await
-            .lines()
-            .last()
-            .unwrap()
-            .to_owned(),
-    )
-    .unwrap();
+    let listed = run(&["threads", "--json"]).await;
+    let listed: Value = serde_json::from_str(listed.lines().last().unwrap()).unwrap();
     let first = listed["id"].as_str().unwrap();
     assert_eq!(run(&["undo", first]).await, "notes.txt\n");
     let notes = std::fs::read_to_string(workspace.path().join("notes.txt")).unwrap();

@@ -30,7 +30,7 @@ pub(crate) struct Asked {
     typed: Option<String>,
 }
 
-/// What a key does to a question.
+/// The effect of a key on a question.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
     /// It is no key of the question.

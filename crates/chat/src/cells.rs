@@ -116,6 +116,15 @@ impl Call {
             .unwrap_or_default()
     }
 
+    /// Returns the output of a command, or the result.
+    pub(crate) fn text(&self) -> Option<&str> {
+        let output = self
+            .command
+            .as_ref()
+            .map(|command| command.aggregated_output.as_str());
+        output.or(self.result.as_deref())
+    }
+
     /// Returns a verb and its object.
     pub(crate) fn subject(&self) -> (String, String) {
         let within = |pattern: &str| match self.path() {

@@ -8,7 +8,7 @@ pub(crate) struct Command {
     pub(crate) act: Act,
 }
 
-/// What a command does.
+/// The act of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
     Archive,
@@ -99,6 +99,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ),
     ("Shift-Tab", "plan first, or work"),
     ("Ctrl-T", "other threads"),
+    ("Ctrl-O", "shows the whole output of the last call"),
     ("Ctrl-G", "edits the prompt in $EDITOR"),
     ("Ctrl-L", "draws the screen anew"),
     ("Ctrl-Z", "back to the shell; fg returns"),

@@ -116,7 +116,7 @@ impl Compose {
     pub(crate) fn complete(&mut self, text: &str) {
         let before = &self.text[..self.cursor];
         let from = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        // A blank of several bytes begins a word behind it.
+        // The blank may have several bytes.
         let from = before.ceil_char_boundary(from);
         self.text.replace_range(from..self.cursor, text);
         self.cursor = from + text.len();

@@ -1,5 +1,5 @@
 //! `bobbin chat`: a Thread in a terminal. Finished output goes into the terminal's own scrollback; the prompt, questions and
-//! what runs stand below it. A client like any other: many may have the same Thread at once.
+//! what runs stand after it. A client like any other: many may have the same Thread at once.
 
 mod app;
 mod ask;

@@ -14,7 +14,7 @@ struct Writer {
     lists: Vec<Option<u64>>,
     quotes: usize,
     in_code: bool,
-    /// The address of an open link, and where its text begins.
+    /// The address of an open link.
     link: Option<String>,
     /// Rows of the open table, with their cells.
     table: Vec<Vec<Line>>,
@@ -231,7 +231,6 @@ impl Writer {
                 self.pop();
                 self.end_line();
             }
-            TagEnd::TableHead => self.pop(),
             TagEnd::TableCell => {
                 let cell = std::mem::take(&mut self.line);
                 if let Some(row) = self.table.last_mut() {
@@ -239,7 +238,7 @@ impl Writer {
                 }
             }
             TagEnd::Table => self.end_table(),
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => self.pop(),
+            TagEnd::TableHead | TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => self.pop(),
             TagEnd::Link | TagEnd::Image => {
                 self.pop();
                 // A text may say another address than it leads to.

@@ -12,7 +12,7 @@ pub(crate) struct Entry {
     pub(crate) value: String,
     /// The text, safe to show.
     pub(crate) label: String,
-    /// What stands behind it.
+    /// The facts behind it.
     pub(crate) note: String,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Picker {
     chosen: usize,
 }
 
-/// What a key does to a list.
+/// The effect of a key on a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Stay,

@@ -1,4 +1,4 @@
-//! The terminal: finished lines go into its own scrollback, and below them stands a part that is drawn anew.
+//! The terminal: finished lines go into its own scrollback, and a part after them is drawn anew.
 
 use std::io::{self, Write};
 
@@ -53,7 +53,7 @@ impl<W: Write> Screen<W> {
         self.live.clear();
     }
 
-    /// Writes finished lines above, and draws the live part with the cursor in it.
+    /// Writes finished lines, and draws the live part with the cursor in it.
     ///
     /// # Errors
     /// The terminal is gone.

@@ -147,7 +147,7 @@ pub(crate) fn safe_line(text: &str) -> String {
     visible(text, Lines::One).into_owned()
 }
 
-/// Returns lines that fit in `width` columns, broken between words where there are any. Lines after the first begin with
+/// Returns lines that fit in `width` columns, broken between words where there are any. Lines after the first start with
 /// `indent`.
 pub(crate) fn wrapped(line: &Line, width: usize, indent: &Line) -> Vec<Line> {
     if line.width() <= width {
@@ -199,7 +199,7 @@ fn fitting(cells: &[(char, Style)], width: usize) -> usize {
     cells.len()
 }
 
-/// Returns wrapped lines that all begin with a margin: the first with `first`, the others with `rest`.
+/// Returns wrapped lines with a margin: the first with `first`, the others with `rest`.
 pub(crate) fn in_margin(lines: &[Line], width: usize, first: &Line, rest: &Line) -> Vec<Line> {
     let room = width.saturating_sub(rest.width().max(first.width())).max(1);
     let broken = lines
@@ -208,7 +208,12 @@ pub(crate) fn in_margin(lines: &[Line], width: usize, first: &Line, rest: &Line)
     broken
         .enumerate()
         .map(|(at, line)| {
-            let mut shown = if at == 0 { first.clone() } else { rest.clone() };
+            let margin = if at == 0 { first } else { rest };
+            // No blanks at the end of a line.
+            if line.0.is_empty() && margin.is_blank() {
+                return Line::default();
+            }
+            let mut shown = margin.clone();
             for span in line.0 {
                 shown.push(span.text, span.style);
             }

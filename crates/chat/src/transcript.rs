@@ -61,7 +61,7 @@ pub(crate) fn lines(body: &Body, width: usize) -> Vec<Line> {
     lines
 }
 
-/// Returns a text behind a mark, its further lines below the first.
+/// Returns a text behind a mark, with its further lines indented.
 pub(crate) fn hanging(mark: &str, mark_style: Style, text: &str, style: Style, width: usize) -> Vec<Line> {
     let lines: Vec<Line> = text.lines().map(|line| Line::of(line, style)).collect();
     let first = Line::of(mark, mark_style);
@@ -197,7 +197,7 @@ fn output(text: &str, width: usize) -> Vec<Line> {
     }
     let all: Vec<&str> = text.lines().collect();
     let line = |text: &str| {
-        // A carriage return begins the line anew: progress bars.
+        // A carriage return starts the line anew: progress bars.
         let shown = text.rsplit('\r').next().unwrap_or_default();
         Line::of("  │ ", Style::DIM)
             .and(safe(shown).into_owned(), Style::DIM)

@@ -1,4 +1,4 @@
-//! What is shown: finished cells once, in order, and the part below that changes.
+//! The picture: finished cells once, in order, and the live part after them.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ impl Printed {
         self.text = 0;
     }
 
-    /// Shows a cell that is not final. Paragraphs of a message that are final go above.
+    /// Shows a cell that is not final. Paragraphs of a message that are final are printed.
     fn grow(&mut self, cell: &Cell, width: usize, finished: &mut Vec<Line>, live: &mut Vec<Line>) {
         let Body::Agent(text) = &cell.body else {
             live.extend(lines(&cell.body, width));
@@ -90,7 +90,7 @@ impl Printed {
             self.text += settled;
         }
         let rest = &rest[settled..];
-        // Never empty, so that what follows stays below.
+        // Never empty, so that no later cell is printed before this one.
         live.push(Line::default());
         live.extend(agent(rest, self.text == 0, width));
     }
@@ -195,3 +195,6 @@ pub(crate) fn status(state: &ThreadState, facts: &Status<'_>, width: usize) -> L
     }
     line.and(parts.join(" · "), Style::DIM).cut(width)
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,7 @@ pub trait Connect: Send + 'static {
 pub struct Options {
     /// The client.
     pub info: ClientInfo,
-    /// What it can do. `eventCursors` is always on.
+    /// Its capabilities. `eventCursors` is always on.
     pub capabilities: ClientCapabilities,
     /// Longest pause between two attempts to connect; the first ones are short.
     pub max_delay: Duration,
@@ -100,7 +100,7 @@ pub(crate) struct Pending {
 }
 
 impl Client {
-    /// Begins to connect. Failed attempts are repeated until the client is closed or the server refuses it.
+    /// Starts to connect. Failed attempts are repeated until the client is closed or the server refuses it.
     pub fn start(connect: impl Connect, options: Options) -> (Self, Events) {
         let (jobs, wanted) = mpsc::channel(MAX_JOBS);
         let (sender, events) = mpsc::channel(MAX_EVENTS);
@@ -121,7 +121,7 @@ impl Client {
         self.request(method, value(method, params)?, true).await
     }
 
-    /// Makes a request that takes a `clientRequestId`: it gets one, is sent again after a lost connection, and is carried out
+    /// Makes a request that takes a `clientRequestId`: it gets one, is sent again after a lost connection, and counts
     /// once.
     ///
     /// # Errors

@@ -17,12 +17,12 @@ pub enum RequestError {
         data: Value,
     },
     /// The connection was lost before the answer.
-    #[error("the connection was lost: it is not known whether {method} was carried out")]
+    #[error("the connection was lost: {method} may have been done or not")]
     Uncertain {
         /// The method.
         method: &'static str,
     },
-    /// The answer took too long. It may still be carried out.
+    /// The answer took too long. It may still be done.
     #[error("{method} was not answered in time")]
     TimedOut {
         /// The method.

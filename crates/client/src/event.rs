@@ -1,4 +1,4 @@
-//! What a client hears of its server.
+//! Events: the news that a client gets of its server.
 
 use std::sync::Arc;
 use std::time::Duration;

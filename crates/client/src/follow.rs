@@ -42,7 +42,7 @@ impl Follow {
         }
     }
 
-    /// Begins on a new connection. Returns the number of this subscription, and the cursor to subscribe with.
+    /// Starts on a new connection. Returns the number of this subscription, and the cursor to subscribe with.
     pub(crate) fn subscribe(&mut self) -> (u64, Option<u64>) {
         self.waiting = Some(Vec::new());
         self.has_overflowed = false;

@@ -4,7 +4,7 @@
 //! [`Client`] makes requests, [`Events`] brings news, and [`ThreadState`] makes a Thread of them.
 //!
 //! * A lost connection is made again. A followed Thread goes on by its cursor: each notification comes once and in order.
-//! * Requests that change nothing ([`Client::read`]) and those that are carried out once however often they come
+//! * Requests that change nothing ([`Client::read`]) and those that count once however often they come
 //!   ([`Client::once`]) are sent again.
 //! * A [`Question`] outlives its connection. The answer is sent when the server asks again.
 //!

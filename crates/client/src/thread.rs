@@ -46,9 +46,9 @@ pub struct TurnState {
     pub turn: Turn,
     /// The Items, in order.
     pub items: Vec<ItemState>,
-    /// What it waits for before it goes on, as a status line: a model that is asked again.
+    /// The reason for which it waits, as a status line: a model that is asked again.
     pub waiting: Option<String>,
-    /// What it changed in files so far, if this client saw it happen.
+    /// Its changes of files so far, if this client saw it happen.
     pub diff: Option<TurnDiffUpdatedNotification>,
     places: HashMap<String, usize>,
 }

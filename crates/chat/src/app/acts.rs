@@ -18,11 +18,12 @@ use bobbin_native_wire::thread::params::{
 };
 use serde_json::Value;
 
+use crate::cells::{self, Body, Call};
 use crate::change;
 use crate::commands::{Act, COMMANDS, KEYS};
 use crate::picker::{Entry, Picker};
-use crate::text::{Line, Style, safe_line};
-use crate::transcript::{GOOD, grouped, money};
+use crate::text::{Line, Style, safe, safe_line};
+use crate::transcript::{GOOD, grouped, hanging, money};
 
 use super::{App, Leaves, Purpose, width};
 
@@ -323,6 +324,34 @@ impl App {
         let changed = |turn: &&TurnState| turn.has_ended() && turn.turn.files_changed.unwrap_or_default() > 0;
         let last = self.state.turns.iter().rev().find(changed)?;
         Some((self.thread.clone()?, last.turn.id.clone()))
+    }
+
+    /// Shows the whole output or result of the last call.
+    pub(super) fn show_output(&mut self) {
+        let cells = self
+            .state
+            .turns
+            .iter()
+            .rev()
+            .flat_map(|turn| cells::of_turn(turn).into_iter().rev());
+        let call = cells.into_iter().find_map(|cell| match cell.body {
+            Body::Call(call) => Some(*call),
+            Body::Looks(mut calls) => calls.pop(),
+            _ => None,
+        });
+        let text = call.as_ref().and_then(Call::text);
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+            return self.note("the last call has no output");
+        };
+        let all: Vec<&str> = text.lines().collect();
+        let left_out = all.len().saturating_sub(MAX_DIFF);
+        for line in &all[left_out..] {
+            self.notes
+                .extend(hanging("  │ ", Style::DIM, &safe(line), Style::PLAIN, width()));
+        }
+        if left_out > 0 {
+            self.note(&format!("{left_out} lines before these are not shown"));
+        }
     }
 
     fn show_diff(&mut self) {

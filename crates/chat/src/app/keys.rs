@@ -1,4 +1,4 @@
-//! The keys, and the menu of completions below the prompt.
+//! The keys, and the menu of completions.
 
 use std::io::Stdout;
 use std::time::Duration;
@@ -104,6 +104,7 @@ impl App {
             KeyCode::Char('l') if control => self.leaves = Some(Leaves::Redraws),
             KeyCode::Char('g') if control => self.leaves = Some(Leaves::ForEditor),
             KeyCode::Char('t') if control => self.list_threads(),
+            KeyCode::Char('o') if control => self.show_output(),
             KeyCode::Char('s') if control => self.send_now(),
             KeyCode::BackTab => self.change_mode(""),
             KeyCode::Esc => {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bobbin_client::{Client, Connect, Event, Events, Options, Question, ThreadState};
 use bobbin_model::{ApprovalPolicy, Effort};
+use bobbin_native_wire::item::payload::ItemPayload;
 use bobbin_native_wire::models::types::WorkspaceDefaultsResult;
 use bobbin_native_wire::thread::config::ThreadConfiguration;
 use bobbin_native_wire::thread::params::ThreadReadResult;
@@ -44,7 +45,7 @@ const PROMPT: usize = 10;
 /// Longest wait for the server when the user leaves.
 const LEAVING: Duration = Duration::from_secs(1);
 
-/// What the client starts with.
+/// The client's start.
 #[derive(Debug)]
 pub struct Settings {
     /// The workspace.
@@ -92,7 +93,7 @@ enum Purpose {
     Messages,
 }
 
-/// Completions below the prompt.
+/// Completions of the prompt.
 #[derive(Debug, Default)]
 struct Menu {
     wanted: Option<Wanted>,
@@ -163,7 +164,7 @@ pub async fn run(connect: impl Connect, settings: Settings) -> anyhow::Result<Op
     let size = (usize::from(columns), usize::from(rows));
     let mut screen = Screen::new(stdout(), size, settings.has_colors);
     let mut app = App::new(settings, client.clone());
-    app.begin();
+    app.open_first();
     let ended = app.serve(&mut events, &mut screen).await;
     drop(screen.clear());
     drop(modes);
@@ -203,7 +204,7 @@ impl App {
     }
 
     /// Opens the Thread that is wanted.
-    fn begin(&mut self) {
+    fn open_first(&mut self) {
         match self.settings.opens.clone() {
             Opens::New => {}
             Opens::Choice => self.list_threads(),
@@ -322,6 +323,14 @@ impl App {
             self.note("earlier turns are not shown; `bobbin threads show` has them");
         }
         self.follow_clock();
+        if is_first {
+            let turns = self.state.turns.iter().flat_map(|turn| &turn.items);
+            for item in turns {
+                if let ItemPayload::UserMessage(message) = &item.item.payload {
+                    self.compose.remember(&message.text);
+                }
+            }
+        }
         if let Some(prompt) = self.settings.prompt.take() {
             self.submit(prompt);
         }
@@ -404,8 +413,8 @@ impl App {
             finished.push(Line::default());
         }
         finished.append(&mut self.notes);
-        let (below, cursor) = self.below(width, rows);
-        let room = rows.saturating_sub(below.len() + 1);
+        let (rest, cursor) = self.rest(width, rows);
+        let room = rows.saturating_sub(rest.len() + 1);
         let mut live = growing;
         if live.len() > room {
             live.drain(..live.len() - room);
@@ -414,7 +423,7 @@ impl App {
             row: place.row + live.len(),
             ..place
         });
-        live.extend(below);
+        live.extend(rest);
         screen.draw(&finished, live, cursor)?;
         if std::mem::take(&mut self.bell) {
             screen.signal("\u{7}")?;
@@ -422,8 +431,8 @@ impl App {
         Ok(())
     }
 
-    /// Returns the lines below the transcript, and the place of the cursor in them.
-    fn below(&self, width: usize, rows: usize) -> (Vec<Line>, Option<Place>) {
+    /// Returns the lines after the transcript, and the place of the cursor in them.
+    fn rest(&self, width: usize, rows: usize) -> (Vec<Line>, Option<Place>) {
         let mut lines = vec![Line::default()];
         let elapsed = self
             .running_since

@@ -1,4 +1,4 @@
-//! The client against a server in memory, whose connections are cut.
+//! Connections that are cut, and the state of a Thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,27 +21,27 @@ type Asked = (String, Value, bobbin_peer::Responder);
 /// The server's end of one connection.
 struct Line {
     peer: Peer,
-    requests: mpsc::UnboundedReceiver<Asked>,
+    requests: mpsc::Receiver<Asked>,
 }
 
-struct InMemory(mpsc::UnboundedSender<Line>);
+struct InMemory(mpsc::Sender<Line>);
 
 impl Connect for InMemory {
     fn connect(&mut self) -> BoxFuture<'_, Result<Transport, String>> {
         let (ours, theirs) = Transport::memory_pair();
-        let (sender, requests) = mpsc::unbounded_channel();
+        let (sender, requests) = mpsc::channel(64);
         let sender = Arc::new(sender);
         let handlers = |_: PeerHandle| {
             Handlers::new()
                 .fallback_call_deferred(Mode::ordered("in"), move |cx, responder| {
                     let params = cx.decode().unwrap_or_default();
-                    drop(sender.send((cx.method.to_string(), params, responder)));
+                    drop(sender.try_send((cx.method.to_string(), params, responder)));
                     async {}
                 })
                 .fallback_notification(Mode::ordered("in"), |_| async { Ok(()) })
         };
         let peer = Peer::start(theirs, PeerOptions::default(), handlers).unwrap();
-        drop(self.0.send(Line { peer, requests }));
+        drop(self.0.try_send(Line { peer, requests }));
         async { Ok(ours) }.boxed()
     }
 }
@@ -73,11 +73,11 @@ impl Line {
 struct Server {
     client: Client,
     events: Events,
-    lines: mpsc::UnboundedReceiver<Line>,
+    lines: mpsc::Receiver<Line>,
 }
 
 fn start() -> Server {
-    let (sender, lines) = mpsc::unbounded_channel();
+    let (sender, lines) = mpsc::channel(64);
     let (client, events) = Client::start(InMemory(sender), Options::new("test", "0"));
     Server {
         client,

@@ -1,0 +1,4 @@
+//! The client against a server in memory.
+
+#[cfg(test)]
+mod cuts;
