@@ -71,8 +71,10 @@ impl PeerHandle {
         method: &str,
         params: Option<Vec<u8>>,
         timeout: Option<Timeout>,
+        note: impl FnOnce(u64) + Send,
     ) -> CallResult {
         let queued = self.queue_call(method, params, timeout).await?;
+        note(queued.id);
         let mut call = Call::new(&self.shared, queued.id);
         let mut known = queued.known;
         poll_fn(|cx| {

@@ -164,7 +164,22 @@ impl PeerHandle {
     ) -> Result<Box<RawValue>, CallError> {
         let timeout = timeout.map(|after| Timeout::new(Instant::now(), after));
         let params = encode::params(&params).map_err(CallError::Send)?;
-        self.ask(method, params, timeout).await
+        self.ask(method, params, timeout, |_| {}).await
+    }
+
+    /// As [`call`](Self::call). `note` gets the id of the request before it can be answered.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn call_noted<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: impl Serialize + Send,
+        note: impl FnOnce(u64) + Send,
+    ) -> Result<R, CallError> {
+        let params = encode::params(&params).map_err(CallError::Send)?;
+        decode(&self.ask(method, params, None, note).await?)
     }
 
     /// Starts the shutdown sequence and returns at once.

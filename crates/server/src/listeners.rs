@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::eca::Editors;
+use crate::eca::{CodexClients, Editors};
 use crate::groups::groups;
 use crate::listen::{Bound, Listen, Listening};
 use crate::managed;
@@ -22,6 +22,8 @@ use crate::telemetry::Metrics;
 
 /// Longest message that a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
+/// Longest message of a Codex client: a prompt with its pictures.
+const MAX_CODEX_BYTES: usize = 16 << 20;
 /// The path of native clients on the listener.
 const NATIVE: &str = "/ws";
 /// The path of editors on the listener.
@@ -92,7 +94,11 @@ impl Listeners {
             .route(NATIVE, web_socket(MAX_MESSAGE_BYTES, clients))
             .route(
                 ECA,
-                web_socket(bobbin_transport::MAX_BODY_BYTES, Arc::new(editors)),
+                web_socket(bobbin_transport::MAX_BODY_BYTES, Arc::new(editors.clone())),
+            )
+            .route(
+                bobbin_transport::ROOT_WEB_SOCKET,
+                web_socket(MAX_CODEX_BYTES, Arc::new(CodexClients(editors))),
             )
             .route(
                 "/metrics",

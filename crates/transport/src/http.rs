@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::StatusCode;
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, UPGRADE};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use bobbin_framing::{Counted, Counts};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -31,6 +31,8 @@ use crate::access::Scheme;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an answer may stand still, and how long a connection may be without a request, as with WebSockets.
 const PROGRESS: Duration = Duration::from_secs(30);
+/// The path to which a WebSocket at `/` belongs: there are clients that can name no path, and `/` is the page.
+pub const ROOT_WEB_SOCKET: &str = "/codex";
 /// The first byte of a TLS connection: a record of its handshake.
 const HANDSHAKE: u8 = 22;
 const NO_TLS: &str = "This address speaks TLS: use https:// or wss://.\n";
@@ -97,6 +99,9 @@ where
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(scheme);
+        if request.uri().path() == "/" && is_upgrade(request.headers()) {
+            *request.uri_mut() = Uri::from_static(ROOT_WEB_SOCKET);
+        }
         router.call(request)
     });
     http1::Builder::new()
@@ -105,6 +110,12 @@ where
         .with_upgrades()
         .await
         .map_err(io::Error::other)
+}
+
+/// Whether a request wants a WebSocket.
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    let upgrade = headers.get(UPGRADE).and_then(|value| value.to_str().ok());
+    upgrade.is_some_and(|upgrade| upgrade.eq_ignore_ascii_case("websocket"))
 }
 
 /// Waits for a connection to end, as long as it stays within the limits.

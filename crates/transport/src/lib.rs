@@ -22,6 +22,7 @@ pub use axum::Router;
 
 pub use access::{Access, AccessError, Admission, Denied, Tickets, bearer_token};
 pub use guesses::Guesses;
+pub use http::ROOT_WEB_SOCKET;
 pub use listener::{ListenError, Listener, Readiness};
 pub use local::{LocalListener, connect_local};
 pub use loopback::bind_loopbacks;

@@ -58,6 +58,13 @@ impl Editors {
         bobbin_acp::serve(transport, self.host(keys)).await;
     }
 
+    /// Serves one client of the Codex dialect.
+    async fn serve_codex(&self, transport: Transport) {
+        let process = self.0.offer.services.process.clone();
+        let _open = process.as_ref().map(ServerProcess::connection);
+        bobbin_codex::serve(transport, self.host(ClientKeys::default())).await;
+    }
+
     fn host(&self, keys: ClientKeys) -> Arc<Served> {
         let mut served = self.0.clone();
         served.offer.keys = keys;
@@ -78,6 +85,16 @@ fn offer(opened: &Opened, config: &Config, notices: Vec<UserNotice>) -> EditorSe
         home: home(),
         notices,
         keys: ClientKeys::default(),
+    }
+}
+
+/// Serves every Codex client that connects.
+pub(crate) struct CodexClients(pub(crate) Editors);
+
+impl Connections for CodexClients {
+    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
+        let editors = self.0.clone();
+        async move { editors.serve_codex(transport).await }.boxed()
     }
 }
 

@@ -3,4 +3,4 @@
 mod choices;
 mod editors;
 
-pub(crate) use editors::Editors;
+pub(crate) use editors::{CodexClients, Editors};

@@ -1,0 +1,183 @@
+//! Turns: start, steer, interrupt, queue, compact.
+
+use std::path::Path;
+
+use bobbin_core::{Command, Enqueued, StartedTurn};
+use bobbin_model::state::StartTurn;
+use bobbin_model::{InputPart, TurnId};
+use bobbin_peer::{ErrorObject, Responder};
+use bobbin_prompts::{COMPACT, OwnCommand};
+use serde_json::{Value, json};
+
+use super::{Answer, CHANNEL, Client, thread};
+use crate::dialect::Codex;
+use crate::{errors, turns};
+
+/// Longest picture that is taken as bytes, as its address has them.
+const MAX_PICTURE: usize = 8 << 20;
+
+/// `turn/start`. While a Turn runs, the input is given to it.
+pub(super) async fn start(client: &Client, params: &Value, responder: Responder) {
+    match started(client, params).await {
+        Ok(turn) => responder.ok(json!({ "turn": turn })),
+        Err(error) => responder.err(error),
+    }
+}
+
+async fn started(client: &Client, params: &Value) -> Answer {
+    let handle = client.handle(params).await?;
+    thread::configure(client, &handle, params).await?;
+    let request = request(client, params)?;
+    if let Some(running) = client.snapshot(&handle).await?.state.live_turn() {
+        let guided = handle
+            .ask(|reply| Command::Guide {
+                request: request.clone(),
+                turn: running,
+                replaces: None,
+                reply,
+            })
+            .await;
+        if guided.is_ok() {
+            let now = client.threads().clock().now();
+            return Ok(turns::started(running, now));
+        }
+    }
+    let started: Result<StartedTurn, _> = handle.ask(|reply| Command::StartTurn { request, reply }).await;
+    let started = started.map_err(|error| errors::of(&error))?;
+    Ok(turns::started(started.turn.id, started.turn.started_at))
+}
+
+fn request(client: &Client, params: &Value) -> Result<StartTurn, ErrorObject> {
+    Ok(StartTurn {
+        input: input(client, &params["input"])?,
+        sender: None,
+        client_message_id: params["clientUserMessageId"].as_str().map(str::to_owned),
+        trigger: None,
+        channel: Some(CHANNEL.to_owned()),
+        features: Codex::features(client.offer.keys.clone()),
+    })
+}
+
+/// Returns the parts of an input.
+fn input(client: &Client, parts: &Value) -> Result<Vec<InputPart>, ErrorObject> {
+    let mut input = Vec::new();
+    for part in parts.as_array().into_iter().flatten() {
+        let text = |name: &str| part[name].as_str().unwrap_or_default();
+        match text("type") {
+            "text" if !text("text").is_empty() => input.push(InputPart::Text {
+                text: text("text").to_owned(),
+            }),
+            "image" if text("url").len() > MAX_PICTURE => {
+                return Err(errors::invalid("the picture is too large"));
+            }
+            "image" if text("url").starts_with("data:") => {
+                return Err(errors::invalid("pictures are not taken over this connection yet"));
+            }
+            "image" => input.push(InputPart::Image {
+                url: text("url").to_owned(),
+            }),
+            "localImage" => {
+                // It would be a file of the client's machine.
+                let path = Path::new(text("path"));
+                if !path.starts_with(&client.threads().settings().workspace) {
+                    return Err(errors::invalid("the picture is outside of the workspace"));
+                }
+                input.push(InputPart::LocalImage {
+                    path: text("path").to_owned(),
+                    mime_type: None,
+                    file_name: None,
+                });
+            }
+            "mention" => input.push(InputPart::FileRef {
+                path: text("path").to_owned(),
+                display_path: None,
+            }),
+            _ => {}
+        }
+    }
+    if input.is_empty() {
+        return Err(errors::params("the input is empty"));
+    }
+    Ok(input)
+}
+
+/// `turn/steer`. The client tests these two messages.
+pub(super) async fn steer(client: &Client, params: &Value, responder: Responder) {
+    match steered(client, params).await {
+        Ok(turn) => responder.ok(json!({ "turnId": turn.to_string() })),
+        Err(error) => responder.err(error),
+    }
+}
+
+async fn steered(client: &Client, params: &Value) -> Result<TurnId, ErrorObject> {
+    let handle = client.handle(params).await?;
+    let no_turn = || errors::invalid("no active turn to steer");
+    let running = client
+        .snapshot(&handle)
+        .await?
+        .state
+        .live_turn()
+        .ok_or_else(no_turn)?;
+    let expected = params["expectedTurnId"].as_str().unwrap_or_default();
+    if expected != running.to_string() {
+        return Err(errors::invalid(format!(
+            "expected active turn id `{expected}` but found `{running}`"
+        )));
+    }
+    let request = request(client, params)?;
+    let guided = handle
+        .ask(|reply| Command::Guide {
+            request,
+            turn: running,
+            replaces: None,
+            reply,
+        })
+        .await;
+    // The Turn has ended meanwhile, or takes nothing more.
+    guided.map_err(|_| no_turn())?;
+    Ok(running)
+}
+
+/// `turn/interrupt`.
+pub(super) async fn interrupt(client: &Client, params: &Value) -> Answer {
+    let handle = client.handle(params).await?;
+    let turn = params["turnId"].as_str().unwrap_or_default().to_owned();
+    let interrupted = handle.ask(|reply| Command::Interrupt { turn, reply }).await;
+    interrupted.map_err(|error| errors::of(&error))?;
+    Ok(json!({}))
+}
+
+/// `thread/queue/add`.
+pub(super) async fn enqueue(client: &Client, params: &Value) -> Answer {
+    let handle = client.handle(params).await?;
+    let request = request(client, params)?;
+    let queued: Result<Enqueued, _> = handle.ask(|reply| Command::Enqueue { request, reply }).await;
+    let queued = queued.map_err(|error| errors::of(&error))?;
+    Ok(json!({ "queuedSubmission": {
+        "id": queued.entry.id.to_string(),
+        "input": params["input"],
+        "clientUserMessageId": params["clientUserMessageId"],
+    } }))
+}
+
+/// `thread/compact/start`: a Turn that does nothing else.
+pub(super) async fn compact(client: &Client, params: &Value) -> Answer {
+    let handle = client.handle(params).await?;
+    let part = InputPart::CommandRef {
+        name: COMPACT.to_owned(),
+        args_text: None,
+        raw_text: Some(format!("/{COMPACT}")),
+        expanded: OwnCommand::find(COMPACT).and_then(|own| own.prompt("")),
+    };
+    let request = StartTurn {
+        input: vec![part],
+        sender: None,
+        client_message_id: None,
+        trigger: None,
+        channel: Some(CHANNEL.to_owned()),
+        features: Codex::features(client.offer.keys.clone()),
+    };
+    let started: Result<StartedTurn, _> = handle.ask(|reply| Command::StartTurn { request, reply }).await;
+    started.map_err(|error| errors::of(&error))?;
+    Ok(json!({}))
+}
