@@ -33,6 +33,8 @@ mod chat;
 #[cfg(test)]
 mod client_history;
 #[cfg(test)]
+mod codex;
+#[cfg(test)]
 mod configuration;
 #[cfg(test)]
 mod crash;

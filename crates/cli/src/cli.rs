@@ -12,8 +12,8 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    acp, chat, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub, models,
-    plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust, turns,
+    acp, chat, codex, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub,
+    models, plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust, turns,
 };
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
@@ -84,6 +84,11 @@ enum Command {
     /// Any number of clients may have the same thread at once: other terminals, the page, editors. Joins the server of the
     /// workspace, and starts it where there is none. `/help` shows commands and keys.
     Chat(Box<chat::Chat>),
+    /// Run the Codex terminal client on this workspace's server.
+    ///
+    /// `codex` must be installed. Its threads are those of every other client, on the models of this server. What follows goes
+    /// to `codex`: a prompt, or `resume --last`.
+    Codex(codex::Codex),
     /// Run one prompt, show what happens, exit.
     ///
     /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused, 5 interrupted,
@@ -227,6 +232,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Acp(acp)) => acp::run(acp).await,
         Some(Command::Chat(chat)) => chat::run(*chat).await,
+        Some(Command::Codex(codex)) => codex::run(codex).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Diff(of)) => turns::diff(of).await,
         Some(Command::Undo(undo)) => turns::undo(undo).await,

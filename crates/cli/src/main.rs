@@ -4,6 +4,7 @@ mod acp;
 mod call;
 mod chat;
 mod cli;
+mod codex;
 mod config;
 mod copies;
 mod detached;

@@ -137,9 +137,9 @@ impl Dialect for Codex {
 
     fn encode(&self, frame: &Frame, source: LogSource) -> Encoded {
         let mut out = Out::new();
-        match source {
-            LogSource::Thread => self.of_thread(frame, &mut out),
-            LogSource::Workspace => broadcast(&self.ids.uuid(&frame.thread), &frame.body, &mut out),
+        broadcast(|| self.ids.uuid(&frame.thread), &frame.body, &mut out);
+        if source == LogSource::Thread {
+            self.of_thread(frame, &mut out);
         }
         self.encoded(out)
     }

@@ -8,7 +8,7 @@ use bobbin_peer::{ErrorObject, code};
 /// Code with which the client tries again.
 const OVERLOADED: i64 = -32001;
 
-/// The request cannot be carried out; `why` is a sentence.
+/// The request cannot be served; `why` is a sentence.
 pub(crate) fn invalid(why: impl Into<String>) -> ErrorObject {
     ErrorObject::new(code::INVALID_REQUEST, why.into())
 }

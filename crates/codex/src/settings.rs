@@ -1,6 +1,6 @@
 //! The settings of a Thread in the client's words: model, effort, mode, policy, sandbox.
 //!
-//! What a client says of policies and sandboxes is shown, not believed: the Thread has the server's own.
+//! A client's policies and sandboxes do not count: the Thread has the server's own.
 
 use bobbin_editor_kit::EditorModels;
 use bobbin_model::{Effort, Mode, ThreadConfig};
@@ -75,7 +75,7 @@ pub(crate) fn settings(
 
 /// Returns the answer that opens a Thread.
 pub(crate) fn opened(
-    thread: Value,
+    thread: &Value,
     config: Option<&ThreadConfig>,
     cwd: &str,
     models: &dyn EditorModels,

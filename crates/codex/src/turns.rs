@@ -16,7 +16,7 @@ fn seconds(at: UnixMillis) -> i64 {
 }
 
 /// Returns what a Thread does.
-pub(crate) fn status(runtime: &Runtime) -> Value {
+pub(crate) fn status(runtime: Runtime) -> Value {
     if !runtime.running {
         return json!({ "type": "idle" });
     }
@@ -32,15 +32,15 @@ pub(crate) fn status(runtime: &Runtime) -> Value {
 
 /// Returns a Thread of a list.
 pub(crate) fn listed(ids: &Ids, summary: &ThreadSummary, model: &str) -> Value {
-    thread(ids, &summary.header, &summary.runtime, model)
+    thread(ids, &summary.header, summary.runtime, model)
 }
 
 /// Returns a Thread.
 pub(crate) fn of_state(ids: &Ids, state: &ThreadState, model: &str) -> Value {
-    thread(ids, &state.header, &state.runtime(), model)
+    thread(ids, &state.header, state.runtime(), model)
 }
 
-fn thread(ids: &Ids, header: &ThreadHeader, runtime: &Runtime, model: &str) -> Value {
+fn thread(ids: &Ids, header: &ThreadHeader, runtime: Runtime, model: &str) -> Value {
     let id = ids.uuid(&header.id);
     let config = header.config.as_ref();
     let parent = header.source.sub_agent().map(|source| ids.uuid(&source.parent));

@@ -94,22 +94,22 @@ impl View {
         params
     }
 
-    fn start(&self, turn: TurnId, item: Value, at: UnixMillis, out: &mut Out) {
+    fn start(&self, turn: TurnId, item: &Value, at: UnixMillis, out: &mut Out) {
         out.push((
             "item/started",
             self.with(turn, json!({ "item": item, "startedAtMs": at.0 })),
         ));
     }
 
-    fn complete(&self, turn: TurnId, item: Value, at: UnixMillis, out: &mut Out) {
+    fn complete(&self, turn: TurnId, item: &Value, at: UnixMillis, out: &mut Out) {
         out.push((
             "item/completed",
             self.with(turn, json!({ "item": item, "completedAtMs": at.0 })),
         ));
     }
 
-    fn whole(&self, turn: TurnId, item: Value, at: UnixMillis, out: &mut Out) {
-        self.start(turn, item.clone(), at, out);
+    fn whole(&self, turn: TurnId, item: &Value, at: UnixMillis, out: &mut Out) {
+        self.start(turn, item, at, out);
         self.complete(turn, item, at, out);
     }
 
@@ -159,7 +159,7 @@ impl View {
 
     fn event(&mut self, event: &Event, at: UnixMillis, out: &mut Out) {
         match event {
-            Event::TurnStarted { turn, user_item, .. } => {
+            Event::TurnStarted { turn, .. } => {
                 self.calls.clear();
                 self.streams.clear();
                 self.thoughts.clear();
@@ -167,7 +167,6 @@ impl View {
                 self.live = Some(*turn);
                 let started = json!({ "threadId": self.uuid, "turn": turns::started(*turn, at) });
                 out.push(("turn/started", started));
-                self.item(*turn, user_item, at, out);
             }
             Event::ItemStarted { turn, item } => self.opened(*turn, item, at, out),
             Event::ItemCompleted { turn, item } | Event::ItemAdded { turn, item } => {
@@ -254,13 +253,13 @@ impl View {
         for mut call in open {
             call.stop();
             if !call.is_shown {
-                self.start(turn, call.item(), call.started_at, out);
+                self.start(turn, &call.item(), call.started_at, out);
             }
-            self.complete(turn, call.item(), at, out);
+            self.complete(turn, &call.item(), at, out);
         }
         if let Some(plan) = self.plan.as_ref().filter(|_| plan_pending) {
             let item = json!({ "type": "plan", "id": format!("{turn}/plan"), "text": plan.content });
-            self.whole(turn, item, at, out);
+            self.whole(turn, &item, at, out);
         }
         let error = match outcome {
             Outcome::Failed { error } => Some(error.as_str()),
@@ -285,7 +284,7 @@ impl View {
             }
             _ => {
                 if let Some(shown) = items::of(turn, item) {
-                    self.start(turn, shown, at, out);
+                    self.start(turn, &shown, at, out);
                 }
             }
         }
@@ -328,13 +327,13 @@ impl View {
                 let shown = items::of_client(turn, call, &self.root, at);
                 let was_shown = self.calls.remove(&call.call_id).is_some_and(|call| call.is_shown);
                 if !was_shown {
-                    self.start(turn, shown.item(), at, out);
+                    self.start(turn, &shown.item(), at, out);
                 }
-                self.complete(turn, shown.item(), at, out);
+                self.complete(turn, &shown.item(), at, out);
             }
             ItemBody::AgentMessage { .. } | ItemBody::Reasoning { .. } => {
                 if let Some(shown) = items::of(turn, item) {
-                    self.complete(turn, shown, at, out);
+                    self.complete(turn, &shown, at, out);
                 }
             }
             ItemBody::Error { message, fatal, .. } if !fatal => {
@@ -343,7 +342,7 @@ impl View {
             }
             _ => {
                 if let Some(shown) = items::of(turn, item) {
-                    self.whole(turn, shown, at, out);
+                    self.whole(turn, &shown, at, out);
                 }
             }
         }
@@ -374,7 +373,7 @@ impl View {
         };
         known.is_shown = true;
         let item = known.item();
-        self.start(turn, item, at, out);
+        self.start(turn, &item, at, out);
     }
 
     fn call_ended(
@@ -388,24 +387,22 @@ impl View {
         self.show(turn, call, at, out);
         if let Some(mut call) = self.calls.remove(call) {
             end(&mut call);
-            self.complete(turn, call.item(), at, out);
+            self.complete(turn, &call.item(), at, out);
         }
     }
 }
 
 /// Returns the notifications of news that every client gets, whether it follows the Thread or not.
-pub(crate) fn broadcast(uuid: &str, body: &FrameBody, out: &mut Out) {
+pub(crate) fn broadcast(uuid: impl FnOnce() -> String, body: &FrameBody, out: &mut Out) {
     match body {
         FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) => {
-            let status = json!({ "threadId": uuid, "status": turns::status(runtime) });
+            let status = json!({ "threadId": uuid(), "status": turns::status(*runtime) });
             out.push(("thread/status/changed", status));
         }
         FrameBody::Recorded(event) => match &**event {
             Event::ThreadRenamed { display_name } => {
-                out.push((
-                    "thread/name/updated",
-                    json!({ "threadId": uuid, "threadName": display_name }),
-                ));
+                let params = json!({ "threadId": uuid(), "threadName": display_name });
+                out.push(("thread/name/updated", params));
             }
             Event::ThreadStatusChanged { previous, new } => {
                 let method = match (previous, new) {
@@ -413,9 +410,9 @@ pub(crate) fn broadcast(uuid: &str, body: &FrameBody, out: &mut Out) {
                     (ThreadStatus::Archived, _) => "thread/unarchived",
                     _ => return,
                 };
-                out.push((method, json!({ "threadId": uuid })));
+                out.push((method, json!({ "threadId": uuid() })));
             }
-            Event::ThreadDeleted => out.push(("thread/deleted", json!({ "threadId": uuid }))),
+            Event::ThreadDeleted => out.push(("thread/deleted", json!({ "threadId": uuid() }))),
             _ => {}
         },
         _ => {}

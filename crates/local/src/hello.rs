@@ -45,6 +45,8 @@ pub enum Dialect {
     Eca,
     /// The Agent Client Protocol.
     Acp,
+    /// The app-server protocol of the Codex terminal client.
+    Codex,
     /// Requests about the server itself: [`CONTROL_LEAVE`](crate::CONTROL_LEAVE), [`CONTROL_LISTEN`](crate::CONTROL_LISTEN).
     Control,
 }

@@ -168,6 +168,20 @@ pub async fn editor(wanted: OpenRequest, log: &LogOptions) -> anyhow::Result<Tra
     Ok(joined.map_err(Failure::from)?.transport)
 }
 
+/// Joins the server of a workspace for a Codex client, and starts it if none runs.
+///
+/// # Errors
+/// A [`Failure`] with its exit code.
+pub async fn codex(workspace: &Workspace, log: &LogOptions) -> anyhow::Result<Transport> {
+    let launch = launch(workspace, IDLE, log, &Start::default())?;
+    let hello = Hello {
+        keys: keys_of(workspace),
+        ..Hello::new(Dialect::Codex, &workspace.root)
+    };
+    let joined = join(workspace, &hello, Some(&launch)).await;
+    Ok(joined.map_err(Failure::from)?.transport)
+}
+
 /// Joins servers for a client of the Agent Client Protocol. The workspace of a session is its directory itself.
 pub struct AcpServers {
     log: LogOptions,

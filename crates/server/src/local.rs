@@ -154,6 +154,7 @@ impl Connections for Local {
                 }
                 Dialect::Eca => editors.serve_with(transport, hello.keys).await,
                 Dialect::Acp => editors.serve_acp(transport, hello.keys).await,
+                Dialect::Codex => editors.serve_codex(transport, hello.keys).await,
                 Dialect::Control => {
                     let control = Control {
                         listeners,

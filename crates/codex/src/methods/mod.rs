@@ -55,7 +55,7 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
 
 async fn answer(client: &Client, method: &str, params: &Value) -> Answer {
     match method {
-        // That keeps each login screen away.
+        // With that the client shows no login screen.
         "account/read" => Ok(json!({ "requiresOpenaiAuth": false, "account": null })),
         "model/list" => Ok(settings::models(&*client.codex.models)),
         "config/read" => Ok(json!({ "config": {}, "origins": {} })),

@@ -141,7 +141,7 @@ fn open(
         thread["turns"] = history.into();
     }
     let opened = settings::opened(
-        thread.clone(),
+        &thread,
         state.header.config.as_ref(),
         codex.root(),
         &*codex.models,

@@ -58,11 +58,11 @@ impl Editors {
         bobbin_acp::serve(transport, self.host(keys)).await;
     }
 
-    /// Serves one client of the Codex dialect.
-    async fn serve_codex(&self, transport: Transport) {
+    /// Serves one client of the Codex dialect with these keys.
+    pub(crate) async fn serve_codex(&self, transport: Transport, keys: ClientKeys) {
         let process = self.0.offer.services.process.clone();
         let _open = process.as_ref().map(ServerProcess::connection);
-        bobbin_codex::serve(transport, self.host(ClientKeys::default())).await;
+        bobbin_codex::serve(transport, self.host(keys)).await;
     }
 
     fn host(&self, keys: ClientKeys) -> Arc<Served> {
@@ -94,7 +94,7 @@ pub(crate) struct CodexClients(pub(crate) Editors);
 impl Connections for CodexClients {
     fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
         let editors = self.0.clone();
-        async move { editors.serve_codex(transport).await }.boxed()
+        async move { editors.serve_codex(transport, ClientKeys::default()).await }.boxed()
     }
 }
 
