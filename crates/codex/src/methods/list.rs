@@ -110,6 +110,11 @@ pub(super) async fn loaded(client: &Client) -> Answer {
     Ok(json!({ "data": ids, "nextCursor": null }))
 }
 
+/// `collaborationMode/list`.
+pub(super) fn modes() -> Value {
+    json!({ "data": [{ "name": "Plan", "mode": "plan" }, { "name": "Default", "mode": "default" }] })
+}
+
 /// `permissionProfile/list`.
 pub(super) fn profiles() -> Value {
     let profile = |id: &str, allowed: bool, description: &str| json!({ "id": id, "allowed": allowed, "description": description });

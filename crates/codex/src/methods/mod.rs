@@ -61,9 +61,8 @@ async fn answer(client: &Client, method: &str, params: &Value) -> Answer {
         "config/read" => Ok(json!({ "config": {}, "origins": {} })),
         "configRequirements/read" => Ok(json!({ "requirements": null })),
         "config/batchWrite" => list::write_config(params),
-        "collaborationMode/list" | "skills/list" | "thread/backgroundTerminals/list" => {
-            Ok(json!({ "data": [] }))
-        }
+        "collaborationMode/list" => Ok(list::modes()),
+        "skills/list" | "thread/backgroundTerminals/list" => Ok(json!({ "data": [] })),
         "permissionProfile/list" => Ok(list::profiles()),
         "mcpServerStatus/list" => Ok(list::servers(client)),
         "thread/goal/get" => Ok(json!({ "goal": null })),
