@@ -74,7 +74,7 @@ async fn refusals_silence_and_a_lost_connection_are_different_failures() {
     };
     let ((), refused) = tokio::join!(refuses, editor.write(&thread, "/w/a", "new"));
     assert_eq!(refused, Err(ClientFailure::Refused("é".repeat(2048))));
-    let (_, odd) = tokio::join!(
+    let ((), odd) = tokio::join!(
         async {
             let asked = client.wait_for("fs/read_text_file").await;
             client.reply(&asked, json!({ "text": "no content" })).await;
@@ -86,7 +86,7 @@ async fn refusals_silence_and_a_lost_connection_are_different_failures() {
     let late = editor.read(&thread, "/w/a", None, None).await;
     assert_eq!(late, Err(ClientFailure::Late(Duration::from_secs(10))));
     tokio::time::resume();
-    let (_, gone) = tokio::join!(
+    let ((), gone) = tokio::join!(
         async {
             client.wait_for("fs/write_text_file").await;
             drop(client);
