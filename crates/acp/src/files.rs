@@ -12,7 +12,8 @@ use bobbin_agent_api::client::{
     Answered, ClientFailure, ClientToolCall, Clients, Editor, EditorCan, Service, ThreadClient,
 };
 use bobbin_model::{ThreadId, ToolAnswer};
-use bobbin_peer::{CallError, PeerHandle, Phase, SendError};
+use bobbin_peer::{PeerHandle, Phase};
+use bobbin_session::client_failure;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use serde::Serialize;
@@ -22,8 +23,6 @@ use crate::dialect::Acp;
 
 /// Time that an editor has to answer.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Longest text of a client's error that is passed on, in bytes.
-const MAX_ERROR: usize = 4 << 10;
 
 /// The editor of one connection.
 pub(crate) struct Files {
@@ -58,17 +57,7 @@ impl Files {
 
     async fn ask(&self, method: &str, params: impl Serialize + Send) -> Answered<Box<RawValue>> {
         let answer = self.peer.call_raw(method, params, Some(LIMIT)).await;
-        answer.map_err(|error| match error {
-            CallError::Remote(error) => {
-                let mut text = error.message.to_string();
-                text.truncate(text.floor_char_boundary(MAX_ERROR));
-                ClientFailure::Refused(text)
-            }
-            CallError::TimedOut(limit) => ClientFailure::Late(limit),
-            CallError::ShutDown | CallError::Send(SendError::Closed) => ClientFailure::Gone,
-            CallError::Send(error) => ClientFailure::Refused(format!("it was not sent: {error}")),
-            CallError::Decode(error) => ClientFailure::Unusable(error.to_string()),
-        })
+        answer.map_err(client_failure)
     }
 }
 

@@ -5,11 +5,10 @@
 
 use bobbin_core::{CoreError, Snapshot, ThreadHandle};
 use bobbin_model::{
-    CallPreview, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, LiveTurn, Outcome, Spent,
-    ThreadHeader, Turn, TurnId, TurnStatus,
+    Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, LiveTurn, Spent, ThreadHeader, Turn, TurnId,
 };
+use bobbin_session::history::{Changes, Page, after_finished, call_so_far, finished_turn};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::flags;
@@ -19,8 +18,6 @@ use crate::wire::content::{ChatContent, Content, Status};
 
 /// Default number of Turns (a guess: a few screens).
 const TURNS: u32 = 50;
-/// Number of Turns read at once.
-const PAGE: u32 = 10;
 /// Most Turns shown.
 const MAX_TURNS: u32 = 200;
 /// Most bytes of contents in one answer, unless a single Turn has more.
@@ -136,7 +133,9 @@ pub(crate) async fn past(
     window: &Window,
 ) -> Result<(Vec<ChatContent>, Meta), CoreError> {
     let snapshot = client.threads().snapshot(handle).await?;
-    let mut turns = window.read(client, handle, next_of(&snapshot)).await?;
+    let mut turns = window
+        .read(client, handle, after_finished(&snapshot.state))
+        .await?;
     let forwards = window.after.is_some();
     if !forwards {
         turns.reverse();
@@ -145,7 +144,7 @@ pub(crate) async fn past(
     for turn in &turns {
         let (mut view, mut out) = (View::default(), Vec::new());
         view.begin_replay(snapshot.at, Spent::default(), 0);
-        finished_turn(&mut view, turn, &mut out);
+        show_finished(&mut view, turn, &mut out);
         let told = flags::placed(out, &snapshot.state.header.metadata);
         let size = client.eca.notifications(handle.id(), &told);
         bytes += size.iter().map(|told| told.params.get().len()).sum::<usize>();
@@ -161,12 +160,6 @@ pub(crate) async fn past(
     }
     let meta = Meta::of(client, handle, &snapshot, &shown).await?;
     Ok((parts.concat(), meta))
-}
-
-/// Returns the Turn after the finished ones.
-fn next_of(snapshot: &Snapshot) -> TurnId {
-    let state = &snapshot.state;
-    TurnId(state.live_turn().map_or(state.last_turn.0 + 1, |live| live.0))
 }
 
 /// Shows a chat's newest Turns and follows it.
@@ -203,7 +196,7 @@ async fn show_snapshot(
     window: &Window,
 ) -> Result<Vec<TurnId>, CoreError> {
     let state = &snapshot.state;
-    let next = window.before(next_of(snapshot));
+    let next = window.before(after_finished(&snapshot.state));
     let after = turn(window.after.as_deref());
     let mut shown = Vec::new();
     let title = state.header.display_name.clone();
@@ -215,18 +208,15 @@ async fn show_snapshot(
             &[ChatContent::Cleared, ChatContent::Opened(title.clone())],
         )
         .await;
-    for (before, count) in pages(client, handle, next, window.limit())
-        .await?
-        .into_iter()
-        .rev()
-    {
-        let turns = client.threads().turns_before(handle.id(), before, count).await?;
+    let (threads, id) = (client.threads(), handle.id());
+    for page in Page::before(threads, id, next, window.limit()).await? {
+        let turns = page.read(threads, id).await?;
         for turn in turns
             .iter()
             .filter(|turn| after.is_none_or(|after| turn.id > after))
         {
             shown.push(turn.id);
-            let told = with_view(client, handle, |view, out| finished_turn(view, turn, out));
+            let told = with_view(client, handle, |view, out| show_finished(view, turn, out));
             let told = flags::placed(told, &state.header.metadata);
             client.tell(handle.id(), &told).await;
         }
@@ -254,26 +244,6 @@ async fn show_snapshot(
     Ok(shown)
 }
 
-/// Returns the end and the maximal size of each page of the newest Turns, the newest page first.
-async fn pages(
-    client: &Client,
-    handle: &ThreadHandle,
-    next: TurnId,
-    mut left: u32,
-) -> Result<Vec<(TurnId, u32)>, CoreError> {
-    let mut pages = Vec::new();
-    let mut end = Some(next);
-    while let Some(before) = end
-        && left > 0
-    {
-        let count = left.min(PAGE);
-        pages.push((before, count));
-        left -= count;
-        end = client.threads().turn_back(handle.id(), before, count).await?;
-    }
-    Ok(pages)
-}
-
 fn begin(client: &Client, snapshot: &Snapshot, spent: Spent) {
     let header = &snapshot.state.header;
     let model = header.config.as_ref().and_then(|config| config.model.as_deref());
@@ -298,71 +268,24 @@ fn with_view(
     out
 }
 
-/// Shows a Turn that has ended, with the events that its Items represent.
-fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<ChatContent>) {
+/// Shows a Turn that has ended.
+fn show_finished(view: &mut View, turn: &Turn, out: &mut Vec<ChatContent>) {
     view.forget_turn();
-    let changes = changes(&turn.items);
-    for item in &turn.items {
-        added(view, turn.id, item, out);
-        previewed(view, turn.id, item, &changes, out);
-    }
-    let outcome = match turn.status {
-        TurnStatus::Failed => Outcome::Failed {
-            error: turn.error.clone().unwrap_or_default(),
-        },
-        TurnStatus::Cancelled => Outcome::Cancelled {
-            reason: String::new(),
-        },
-        TurnStatus::Running
-        | TurnStatus::WaitingApproval
-        | TurnStatus::WaitingInput
-        | TurnStatus::Completed => Outcome::Completed,
-    };
-    let ended = Event::TurnEnded {
-        turn: turn.id,
-        outcome,
-        completed_at: turn.completed_at.unwrap_or(turn.started_at),
-        usage: turn.usage,
-        plan_pending: false,
-    };
-    view.event(&ended, turn.started_at, out);
+    finished_turn(turn, |event, at| view.event(event, at, out));
 }
 
 /// Shows the running Turn so far, its open Approvals last.
 fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<ChatContent>) {
     view.forget_turn();
     let turn = live.turn.id;
-    let changes = changes(&live.turn.items);
+    let changes = Changes::of(&live.turn.items);
     for item in &live.turn.items {
         if item.status == ItemStatus::Completed {
-            added(view, turn, item, out);
-            previewed(view, turn, item, &changes, out);
-            let call = match &item.body {
-                ItemBody::ToolCall { call_id, .. } if live.result_of(call_id).is_none() => call_id,
-                _ => continue,
-            };
-            if let Some(preview) = live.previews.get(call) {
-                let (call_id, preview) = (call.clone(), preview.clone());
-                let previewed = Event::CallPreviewed {
-                    turn,
-                    call_id,
-                    preview,
-                };
-                view.event(&previewed, item.created_at, out);
-            }
-            if live.started_calls.contains(call) {
-                let call_id = call.clone();
-                view.event(&Event::CallStarted { turn, call_id }, item.created_at, out);
-            }
+            changes.added(turn, item, |event, at| view.event(event, at, out));
         } else {
             open_item(view, live, item, out);
-            if let ItemBody::DynamicToolCall(call) = &item.body
-                && live.started_calls.contains(&call.call_id)
-            {
-                let call_id = call.call_id.clone();
-                view.event(&Event::CallStarted { turn, call_id }, item.created_at, out);
-            }
         }
+        call_so_far(live, item, |event, at| view.event(event, at, out));
     }
     for approval in &live.approvals {
         let asked = live.item(approval.item);
@@ -375,41 +298,6 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<ChatContent>) {
         }
     }
     view.resume_message(live.turn.cost_micros);
-}
-
-/// File changes of a Turn by call, as recorded with the calls' results.
-type Changes<'a> = HashMap<&'a str, &'a CallPreview>;
-
-fn changes(items: &[Item]) -> Changes<'_> {
-    let of_results = items.iter().filter_map(|item| match &item.body {
-        ItemBody::ToolResult {
-            call_id,
-            change: Some(change),
-            ..
-        } => Some((call_id.as_str(), &**change)),
-        _ => None,
-    });
-    of_results.collect()
-}
-
-/// Shows a call's file change directly after the call, as live.
-fn previewed(view: &mut View, turn: TurnId, item: &Item, changes: &Changes<'_>, out: &mut Vec<ChatContent>) {
-    if let ItemBody::ToolCall { call_id, .. } = &item.body
-        && let Some(preview) = changes.get(call_id.as_str())
-    {
-        let previewed = Event::CallPreviewed {
-            turn,
-            call_id: call_id.clone(),
-            preview: (*preview).clone(),
-        };
-        view.event(&previewed, item.created_at, out);
-    }
-}
-
-fn added(view: &mut View, turn: TurnId, item: &Item, out: &mut Vec<ChatContent>) {
-    let at = item.completed_at.unwrap_or(item.created_at);
-    let item = Box::new(item.clone());
-    view.event(&Event::ItemAdded { turn, item }, at, out);
 }
 
 /// Shows an unfinished Item with its text so far.

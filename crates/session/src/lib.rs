@@ -6,7 +6,9 @@
 
 mod connection;
 mod dialect;
+mod failure;
 mod flushes;
+pub mod history;
 mod pending_requests;
 mod pump;
 mod quiet;
@@ -16,6 +18,7 @@ mod subscriptions;
 
 pub use connection::{Connection, ConnectionOptions, Handler, serve};
 pub use dialect::{Dialect, LogSource};
+pub use failure::client_failure;
 pub use quiet::until_answered;
 pub use session::{Held, Session};
 pub use subscriptions::{Lifetime, Start, SubscribeOptions};

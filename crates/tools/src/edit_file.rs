@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bobbin_agent_api::client::ClientFailure;
 use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use super::arguments::{decode, done, failed, spec};
 use super::blocking::FileWork;
 use super::editor::EditorOf;
-use super::editor_write::{self, Next};
+use super::editor_write::{self, Next, written_here};
 use super::patch::{Hunk, Mark, patched};
 use super::paths::{Access, Target, locate};
 use super::replace_file::{has_crlf_lines, read_whole, replace, seen, to_crlf};
@@ -129,47 +130,65 @@ impl PreparedCall for Prepared {
             ..
         } = *self;
         async move {
-            if let Some(editor) = editor
-                && let Some(output) = edit_in_editor(&editor, &work, &target, &arguments).await
-            {
-                return output;
+            let mut why = None;
+            if let Some(editor) = editor {
+                match edit_in_editor(&editor, &work, &target, &arguments).await {
+                    InEditor::Done(output) => return *output,
+                    InEditor::Not(failure) => why = failure,
+                }
             }
             let leftovers = work.leftovers().clone();
             let edit = move || {
                 edit(&target, &arguments, &leftovers)
                     .map_err(|error| format!("cannot edit {}: {error}", target.shown()))
             };
-            work.run(edit).await
+            written_here(work.run(edit).await, why.as_ref())
         }
         .boxed()
     }
 }
 
-/// Asks an editor to change its version of the file; `None` when it does not.
+/// The result of an edit in an editor.
+enum InEditor {
+    /// The editor has made it, or the call has failed.
+    Done(Box<ToolOutput>),
+    /// The editor has not: the tool edits the file. The failure is the editor's, if it was asked to write.
+    Not(Option<ClientFailure>),
+}
+
+/// Asks an editor to change its version of the file.
 async fn edit_in_editor(
     editor: &EditorOf,
     work: &FileWork,
     target: &Target,
     arguments: &Arguments,
-) -> Option<ToolOutput> {
-    let path = target.confirmed().await?;
+) -> InEditor {
+    let Some(path) = target.confirmed().await else {
+        return InEditor::Not(None);
+    };
     // A file that is missing, or that no tool may change, is not sent to the editor either.
-    let before = work.before(&path).await??;
-    let text = editor.read(&path, None, None).await?;
+    let Some(Some(before)) = work.before(&path).await else {
+        return InEditor::Not(None);
+    };
+    let Some(text) = editor.read(&path, None, None).await else {
+        return InEditor::Not(None);
+    };
     let (after, count) = match replaced(&text, arguments) {
         Ok(replaced) => replaced,
-        Err(why) => return Some(failed(format!("cannot edit {}: {why}", target.shown()))),
+        Err(why) => {
+            return InEditor::Done(Box::new(failed(format!("cannot edit {}: {why}", target.shown()))));
+        }
     };
     let shown = target.shown();
     match editor_write::write(editor, work, &path, Some(&before), &after, &shown).await {
-        Next::Here => None,
+        Next::Here(why) => InEditor::Not(Some(why)),
         // The editor's version must equal the file on disk.
-        Next::HereIfUnchanged if text.as_bytes() == before => None,
-        Next::HereIfUnchanged => Some(failed(format!(
+        Next::HereIfUnchanged(why) if text.as_bytes() == before => InEditor::Not(Some(why)),
+        Next::HereIfUnchanged(_) => InEditor::Done(Box::new(failed(format!(
             "it is not known whether the editor changed {shown}: the file is as it was, and was not changed here, since \
              the editor had changes that were not saved"
-        ))),
-        Next::Reported(output) => Some(*output),
+        )))),
+        Next::Reported(output) => InEditor::Done(output),
         Next::Nothing => {
             let mut output = changed(target, count);
             output.seen.extend(work.seen(&path).await);
@@ -177,7 +196,7 @@ async fn edit_in_editor(
                 path,
                 before: Some(before),
             });
-            Some(output)
+            InEditor::Done(Box::new(output))
         }
     }
 }

@@ -70,7 +70,8 @@ impl EditorOf {
     pub(super) async fn write(&self, path: &Path, content: &str) -> Written {
         let written = match (self.editor(), path.to_str()) {
             (Ok(editor), Some(path)) => editor.write(&self.thread, path, content).await,
-            _ => return Written::No,
+            (Err(gone), _) => return Written::No(gone),
+            (_, None) => return Written::No(ClientFailure::Refused("the path is not UTF-8".to_owned())),
         };
         match written {
             Ok(()) => Written::Yes,
@@ -79,7 +80,7 @@ impl EditorOf {
                 if may_have_started(&error) {
                     Written::Unknown(error)
                 } else {
-                    Written::No
+                    Written::No(error)
                 }
             }
         }
@@ -127,7 +128,7 @@ pub(super) enum Written {
     /// The editor has answered that it has.
     Yes,
     /// The editor has not.
-    No,
+    No(ClientFailure),
     /// Unknown.
     Unknown(ClientFailure),
 }

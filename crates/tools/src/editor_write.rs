@@ -4,6 +4,7 @@
 //! The file on disk decides: if it has the new content, the write is done. The tool does not overwrite a file that another
 //! program changed, nor repeat a write that the editor may still do.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use bobbin_agent_api::client::ClientFailure;
@@ -18,9 +19,9 @@ pub(super) enum Next {
     /// Nothing: the editor has written it.
     Nothing,
     /// The editor has not written it: the tool writes it.
-    Here,
+    Here(ClientFailure),
     /// The editor seems not to have written it: the tool writes the file if it is unchanged.
-    HereIfUnchanged,
+    HereIfUnchanged(ClientFailure),
     /// Nothing: this result reports the state of the file.
     Reported(Box<ToolOutput>),
 }
@@ -36,7 +37,7 @@ pub(super) async fn write(
 ) -> Next {
     let why = match editor.write(path, content).await {
         Written::Yes => return Next::Nothing,
-        Written::No => return Next::Here,
+        Written::No(why) => return Next::Here(why),
         Written::Unknown(why) => why,
     };
     let now = work.before(path).await;
@@ -44,7 +45,7 @@ pub(super) async fn write(
         Some(now) if now.as_deref() == Some(content.as_bytes()) => return Next::Nothing,
         Some(now) if now.as_deref() == before => match why {
             // The editor cannot write the file any more, or has failed to.
-            ClientFailure::Gone | ClientFailure::Unusable(_) => return Next::HereIfUnchanged,
+            ClientFailure::Gone | ClientFailure::Unusable(_) => return Next::HereIfUnchanged(why),
             _ => "the file is as it was, and it was not written here, as the editor may still write it",
         },
         Some(_) => "the file is neither as it was nor as it should be, and its content was not overwritten",
@@ -59,6 +60,17 @@ pub(super) async fn write(
         before: before.map(<[u8]>::to_vec),
     });
     Next::Reported(Box::new(output))
+}
+
+/// Adds to a result that the tool wrote the file because the editor did not.
+pub(super) fn written_here(mut output: ToolOutput, why: Option<&ClientFailure>) -> ToolOutput {
+    if let Some(why) = why.filter(|_| output.success) {
+        let _ = write!(
+            output.text,
+            "; the editor did not write it ({why}), so it was written on disk: the editor may show older text"
+        );
+    }
+    output
 }
 
 #[cfg(test)]

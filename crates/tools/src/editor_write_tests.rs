@@ -186,6 +186,9 @@ async fn a_file_that_an_editor_may_have_written_is_looked_at_and_not_written_twi
     assert!(output.text.contains(told), "{failure}: {}", output.text);
     assert_eq!(output.success, told.starts_with("replaced"));
     assert_eq!(bench.workspace.read("f"), now, "{failure}");
+    let is_written_here = left.is_none() && output.success;
+    let note = format!("; the editor did not write it ({failure}), so it was written on disk");
+    assert_eq!(output.text.contains(&note), is_written_here, "{}", output.text);
     // The change of the file is reported all the same.
     assert_eq!(output.changed[0].path, bench.path);
     assert_eq!(output.changed[0].before.as_deref(), Some(&b"old\n"[..]));
@@ -208,6 +211,8 @@ async fn an_edit_that_an_editor_has_not_made_is_made_here_where_it_means_the_sam
     let arguments = json!({ "path": "f", "oldText": "old", "newText": "new" });
     let output = bench.call(&EditFile::new(FileWork::new()), arguments).await;
     assert_eq!(output.success, success, "{}", output.text);
+    let note = "the editor did not write it (";
+    assert_eq!(output.text.contains(note), success, "{}", output.text);
     assert_eq!(bench.workspace.read("f"), now);
 }
 

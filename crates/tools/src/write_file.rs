@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use bobbin_agent_api::client::ClientFailure;
 use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
 use super::editor::EditorOf;
-use super::editor_write::{self, Next};
+use super::editor_write::{self, Next, written_here};
 use super::paths::{Access, Target, locate};
 use super::replace_file::{has_crlf_lines, read_whole, replace, seen, to_crlf};
 use bobbin_files::Leftovers;
@@ -116,11 +117,11 @@ impl PreparedCall for Prepared {
             ..
         } = *self;
         async move {
-            let mut over = Over::Anything;
+            let (mut over, mut why) = (Over::Anything, None);
             if let Some(editor) = editor {
                 match write_in_editor(&editor, &work, &target, &content).await {
                     InEditor::Done(output) => return *output,
-                    InEditor::Not(what) => over = what,
+                    InEditor::Not(what, failure) => (over, why) = (what, failure),
                 }
             }
             let leftovers = work.leftovers().clone();
@@ -128,7 +129,7 @@ impl PreparedCall for Prepared {
                 write(&target, &content, &over, &leftovers)
                     .map_err(|error| format!("cannot write {}: {error}", target.shown()))
             };
-            work.run(write).await
+            written_here(work.run(write).await, why.as_ref())
         }
         .boxed()
     }
@@ -138,8 +139,8 @@ impl PreparedCall for Prepared {
 enum InEditor {
     /// The editor has written it, or the call has failed.
     Done(Box<ToolOutput>),
-    /// The editor has not: the tool writes the file.
-    Not(Over),
+    /// The editor has not: the tool writes the file. The failure is the editor's, if it was asked.
+    Not(Over, Option<ClientFailure>),
 }
 
 /// The content that a write may replace.
@@ -152,16 +153,16 @@ enum Over {
 /// Asks an editor to write the file.
 async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, content: &str) -> InEditor {
     let Some(path) = target.confirmed().await else {
-        return InEditor::Not(Over::Anything);
+        return InEditor::Not(Over::Anything, None);
     };
     let Some(before) = work.before(&path).await else {
-        return InEditor::Not(Over::Anything);
+        return InEditor::Not(Over::Anything, None);
     };
     let shown = target.shown();
     let content = &*in_form_of(before.as_deref(), content);
     match editor_write::write(editor, work, &path, before.as_deref(), content, &shown).await {
-        Next::Here => InEditor::Not(Over::Anything),
-        Next::HereIfUnchanged => InEditor::Not(Over::This(before)),
+        Next::Here(why) => InEditor::Not(Over::Anything, Some(why)),
+        Next::HereIfUnchanged(why) => InEditor::Not(Over::This(before), Some(why)),
         Next::Reported(output) => InEditor::Done(output),
         Next::Nothing => {
             let mut output = done(wrote(target, before.is_none(), content));

@@ -1,6 +1,8 @@
 //! The client as the editor of its sessions.
 
-use bobbin_agent_api::client::Service;
+use std::time::Duration;
+
+use bobbin_agent_api::client::{ClientFailure, Service};
 use bobbin_model::ThreadId;
 use serde_json::json;
 
@@ -53,4 +55,43 @@ async fn a_client_without_files_is_no_editor() {
     let (_client, session) = server.session_with(json!({ "terminal": true })).await;
     let of = server.threads.clients().of(&ThreadId::new(session.as_str()));
     assert!(of.who(Service::Editor).is_none());
+}
+
+#[tokio::test]
+async fn refusals_silence_and_a_lost_connection_are_different_failures() {
+    let server = Server::start().await;
+    let capabilities = json!({ "fs": { "readTextFile": true, "writeTextFile": true } });
+    let (mut client, session) = server.session_with(capabilities).await;
+    let thread = ThreadId::new(session.as_str());
+    let of = server.threads.clients().of(&thread);
+    let bound = of.who(Service::Editor).expect("the client is the editor");
+    let editor = bound.editor().unwrap();
+    let refuses = async {
+        let asked = client.wait_for("fs/write_text_file").await;
+        let error = json!({ "code": -32603, "message": "é".repeat(3000) });
+        let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
+        client.send_text(answer.to_string()).await;
+    };
+    let ((), refused) = tokio::join!(refuses, editor.write(&thread, "/w/a", "new"));
+    assert_eq!(refused, Err(ClientFailure::Refused("é".repeat(2048))));
+    let ((), odd) = tokio::join!(
+        async {
+            let asked = client.wait_for("fs/read_text_file").await;
+            client.reply(&asked, json!({ "text": "no content" })).await;
+        },
+        editor.read(&thread, "/w/a", None, None)
+    );
+    assert!(matches!(odd, Err(ClientFailure::Unusable(_))), "{odd:?}");
+    tokio::time::pause();
+    let late = editor.read(&thread, "/w/a", None, None).await;
+    assert_eq!(late, Err(ClientFailure::Late(Duration::from_secs(10))));
+    tokio::time::resume();
+    let ((), gone) = tokio::join!(
+        async {
+            client.wait_for("fs/write_text_file").await;
+            drop(client);
+        },
+        editor.write(&thread, "/w/a", "new")
+    );
+    assert_eq!(gone, Err(ClientFailure::Gone));
 }

@@ -67,7 +67,6 @@ async fn answer(client: &Client, method: &str, params: &Value) -> Answer {
         "mcpServerStatus/list" => Ok(list::servers(client)),
         "thread/goal/get" => Ok(json!({ "goal": null })),
         "thread/list" => list::threads(client, params).await,
-        "thread/search" => Ok(json!({ "data": [] })),
         "thread/loaded/list" => list::loaded(client).await,
         "thread/read" => thread::read(client, params).await,
         "thread/turns/list" => thread::turns(client, params).await,

@@ -20,8 +20,8 @@ use bobbin_native_wire::serving::types::{
     AcpTerminalOutputResult, AcpTerminalParams, AcpTerminalWaitParams, AcpTerminalWaitResult,
     AcpWriteTextFileParams, AcpWriteTextFileResult, ToolCallParams,
 };
-use bobbin_peer::{CallError, PeerHandle, Phase, SendError};
-use bobbin_session::Session;
+use bobbin_peer::{PeerHandle, Phase};
+use bobbin_session::{Session, client_failure};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -46,8 +46,6 @@ const EDITOR_LIMIT: Duration = Duration::from_secs(30);
 const WAIT_MARGIN: Duration = Duration::from_secs(5);
 /// Limit of Threads that one connection serves (a guess: more than a user opens in a day).
 const MAX_SERVED: usize = 1024;
-/// Longest text of a client's error that is passed on, in bytes.
-const MAX_ERROR: usize = 4 << 10;
 
 /// The origin of the tools of a Thread that a connection starts to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,22 +125,8 @@ impl Serving {
         limit: Duration,
     ) -> Answered<T> {
         let answer = self.peer.call_raw(method, params, Some(limit)).await;
-        let answer = answer.map_err(failure)?;
+        let answer = answer.map_err(client_failure)?;
         lenient::result(&answer).map_err(|error| ClientFailure::Unusable(error.to_string()))
-    }
-}
-
-fn failure(error: CallError) -> ClientFailure {
-    match error {
-        CallError::Remote(error) => {
-            let mut text = error.message.to_string();
-            text.truncate(text.floor_char_boundary(MAX_ERROR));
-            ClientFailure::Refused(text)
-        }
-        CallError::TimedOut(limit) => ClientFailure::Late(limit),
-        CallError::ShutDown | CallError::Send(SendError::Closed) => ClientFailure::Gone,
-        CallError::Send(error) => ClientFailure::Refused(format!("it was not sent: {error}")),
-        CallError::Decode(error) => ClientFailure::Unusable(error.to_string()),
     }
 }
 
