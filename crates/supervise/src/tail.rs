@@ -82,10 +82,13 @@ impl Tail {
         let mut lines = Lines::new(MAX_SINK_LINE);
         let mut chunk = vec![0; CHUNK];
         let mut lost = 0;
+        // The newest lost line: the child may end with it.
+        let mut last = String::new();
         while let Some(read) = some(&mut errors, &mut chunk).await {
             lines.read(&chunk[..read], |text| {
                 if !pace.takes(Instant::now(), text) {
                     lost += 1;
+                    text.clone_into(&mut last);
                     return;
                 }
                 if lost > 0 {
@@ -95,10 +98,14 @@ impl Tail {
                 sink(Line::Text(text));
             });
         }
-        if lost > 0 {
-            sink(Line::Lost(lost));
-        }
         // The last words are never lost.
+        if lost > 1 {
+            sink(Line::Lost(lost - 1));
+        }
+        if lost > 0 {
+            self.push(&last);
+            sink(Line::Text(&last));
+        }
         lines.end(|text| {
             self.push(text);
             sink(Line::Text(text));
