@@ -326,3 +326,83 @@ async fn what_is_not_served_is_refused_without_a_question() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(!workspace.path().join("made").exists());
 }
+
+/// Requests that a client of version 0.169.0 sent, one of each method.
+const REQUESTS: &str = include_str!("codex-requests.jsonl");
+/// Of them those that are not served.
+const REFUSED: &[&str] = &[
+    "hooks/list",
+    "account/bedrock/checkGovCloudRequirements",
+    "review/start",
+    "command/exec",
+    "thread/shellCommand",
+    "thread/readState/update",
+];
+
+#[tokio::test]
+async fn each_request_of_the_client_is_answered_or_refused_as_unknown() {
+    let workspace = Workspace::new();
+    workspace.without_bubblewrap();
+    let server = workspace.web_socket();
+    let (address, token) = door(&server).await;
+    let mut codex = Codex::new(&address, &token).await;
+    let thread = codex.thread().await;
+    codex.turn(&thread, "say hello").await;
+    codex.until("turn/completed").await;
+    for line in REQUESTS.lines() {
+        let mut request: Value = serde_json::from_str(line).unwrap();
+        let method = request["method"].as_str().unwrap().to_owned();
+        let mut params = request["params"].take();
+        // Those that end or change what the next one needs have tests of their own.
+        if method == "initialize" || params["ephemeral"] == true {
+            continue;
+        }
+        if params["threadId"].is_string() {
+            params["threadId"] = thread.clone();
+        }
+        for turn in ["lastTurnId", "beforeTurnId", "turnId", "expectedTurnId"] {
+            if params[turn].is_string() {
+                params[turn] = "turn_001".into();
+            }
+        }
+        for cursor in ["cursor", "cwd", "cwds"] {
+            if let Some(params) = params.as_object_mut() {
+                params.remove(cursor);
+            }
+        }
+        let answer = codex.answer(&method, params).await;
+        let code = answer["error"]["code"].as_i64();
+        match method.as_str() {
+            method if REFUSED.contains(&method) => assert_eq!(code, Some(-32601), "{method}"),
+            // No Turn runs.
+            "turn/steer" | "turn/interrupt" => assert_eq!(code, Some(-32600), "{method}"),
+            _ => assert_eq!(code, None, "{method}: {answer}"),
+        }
+        if method == "turn/start" || method == "thread/compact/start" {
+            codex.until("turn/completed").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_picture_comes_as_bytes_and_is_stored() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let (address, token) = door(&server).await;
+    let mut codex = Codex::new(&address, &token).await;
+    let thread = codex.thread().await;
+    let dot = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let input = |url: &str| json!([{ "type": "image", "url": url }, { "type": "text", "text": "say hello" }]);
+    codex
+        .call("turn/start", json!({ "threadId": thread, "input": input(dot) }))
+        .await;
+    let seen = codex.until("turn/completed").await;
+    let said = seen
+        .iter()
+        .find(|message| message["params"]["item"]["type"] == "userMessage")
+        .unwrap();
+    let path = said["params"]["item"]["content"][0]["path"].as_str().unwrap();
+    assert!(std::path::Path::new(path).exists(), "{path}");
+    let broken = json!({ "threadId": thread, "input": input("data:image/png;base64,?") });
+    assert_eq!(codex.error("turn/start", broken).await["code"], -32600);
+}

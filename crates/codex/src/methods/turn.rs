@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bobbin_core::{Command, Enqueued, StartedTurn};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{InputPart, TurnId};
+use bobbin_model::{InputPart, ThreadId, TurnId};
 use bobbin_peer::{ErrorObject, Responder};
 use bobbin_prompts::{COMPACT, OwnCommand};
 use serde_json::{Value, json};
@@ -12,9 +14,6 @@ use serde_json::{Value, json};
 use super::{Answer, CHANNEL, Client, thread};
 use crate::dialect::Codex;
 use crate::{errors, turns};
-
-/// Longest picture that is taken as bytes, as its address has them.
-const MAX_PICTURE: usize = 8 << 20;
 
 /// `turn/start`. While a Turn runs, the input is given to it.
 pub(super) async fn start(client: &Client, params: &Value, responder: Responder) {
@@ -27,7 +26,7 @@ pub(super) async fn start(client: &Client, params: &Value, responder: Responder)
 async fn started(client: &Client, params: &Value) -> Answer {
     let handle = client.handle(params).await?;
     thread::configure(client, &handle, params).await?;
-    let request = request(client, params)?;
+    let request = request(client, handle.id(), params).await?;
     if let Some(running) = client.snapshot(&handle).await?.state.live_turn() {
         let guided = handle
             .ask(|reply| Command::Guide {
@@ -47,9 +46,9 @@ async fn started(client: &Client, params: &Value) -> Answer {
     Ok(turns::started(started.turn.id, started.turn.started_at))
 }
 
-fn request(client: &Client, params: &Value) -> Result<StartTurn, ErrorObject> {
+async fn request(client: &Client, thread: &ThreadId, params: &Value) -> Result<StartTurn, ErrorObject> {
     Ok(StartTurn {
-        input: input(client, &params["input"])?,
+        input: input(client, thread, &params["input"]).await?,
         sender: None,
         client_message_id: params["clientUserMessageId"].as_str().map(str::to_owned),
         trigger: None,
@@ -58,8 +57,8 @@ fn request(client: &Client, params: &Value) -> Result<StartTurn, ErrorObject> {
     })
 }
 
-/// Returns the parts of an input.
-fn input(client: &Client, parts: &Value) -> Result<Vec<InputPart>, ErrorObject> {
+/// Returns the parts of an input. Pictures that come as bytes are stored with the Thread.
+async fn input(client: &Client, thread: &ThreadId, parts: &Value) -> Result<Vec<InputPart>, ErrorObject> {
     let mut input = Vec::new();
     for part in parts.as_array().into_iter().flatten() {
         let text = |name: &str| part[name].as_str().unwrap_or_default();
@@ -67,26 +66,14 @@ fn input(client: &Client, parts: &Value) -> Result<Vec<InputPart>, ErrorObject> 
             "text" if !text("text").is_empty() => input.push(InputPart::Text {
                 text: text("text").to_owned(),
             }),
-            "image" if text("url").len() > MAX_PICTURE => {
-                return Err(errors::invalid("the picture is too large"));
-            }
-            "image" if text("url").starts_with("data:") => {
-                return Err(errors::invalid("pictures are not taken over this connection yet"));
-            }
-            "image" => input.push(InputPart::Image {
-                url: text("url").to_owned(),
-            }),
+            "image" => input.push(picture(client, thread, text("url")).await?),
             "localImage" => {
                 // It would be a file of the client's machine.
                 let path = Path::new(text("path"));
                 if !path.starts_with(&client.threads().settings().workspace) {
                     return Err(errors::invalid("the picture is outside of the workspace"));
                 }
-                input.push(InputPart::LocalImage {
-                    path: text("path").to_owned(),
-                    mime_type: None,
-                    file_name: None,
-                });
+                input.push(local(text("path").to_owned(), None));
             }
             "mention" => input.push(InputPart::FileRef {
                 path: text("path").to_owned(),
@@ -99,6 +86,36 @@ fn input(client: &Client, parts: &Value) -> Result<Vec<InputPart>, ErrorObject> 
         return Err(errors::params("the input is empty"));
     }
     Ok(input)
+}
+
+fn local(path: String, mime_type: Option<String>) -> InputPart {
+    InputPart::LocalImage {
+        path,
+        mime_type,
+        file_name: None,
+    }
+}
+
+/// Returns a picture by its address, or stores the one that a `data:` address has.
+async fn picture(client: &Client, thread: &ThreadId, url: &str) -> Result<InputPart, ErrorObject> {
+    let Some((_, data)) = url
+        .strip_prefix("data:")
+        .and_then(|data| data.split_once(";base64,"))
+    else {
+        return Ok(InputPart::Image { url: url.to_owned() });
+    };
+    let refused = |why: &str| errors::invalid(format!("the picture cannot be taken: {why}"));
+    let files = client.offer.services.pictures.as_ref();
+    let files = files.ok_or_else(|| refused("this server stores none"))?;
+    let data = data.to_owned();
+    let bytes = tokio::task::spawn_blocking(move || STANDARD.decode(data)).await;
+    let bytes = bytes
+        .ok()
+        .and_then(Result::ok)
+        .ok_or_else(|| refused("it is no base64"))?;
+    let stored = files.put(thread, bytes).await;
+    let stored = stored.map_err(|error| refused(&error.to_string()))?;
+    Ok(local(stored.path, Some(stored.media_type.to_owned())))
 }
 
 /// `turn/steer`. The client tests these two messages.
@@ -124,7 +141,7 @@ async fn steered(client: &Client, params: &Value) -> Result<TurnId, ErrorObject>
             "expected active turn id `{expected}` but found `{running}`"
         )));
     }
-    let request = request(client, params)?;
+    let request = request(client, handle.id(), params).await?;
     let guided = handle
         .ask(|reply| Command::Guide {
             request,
@@ -150,7 +167,7 @@ pub(super) async fn interrupt(client: &Client, params: &Value) -> Answer {
 /// `thread/queue/add`.
 pub(super) async fn enqueue(client: &Client, params: &Value) -> Answer {
     let handle = client.handle(params).await?;
-    let request = request(client, params)?;
+    let request = request(client, handle.id(), params).await?;
     let queued: Result<Enqueued, _> = handle.ask(|reply| Command::Enqueue { request, reply }).await;
     let queued = queued.map_err(|error| errors::of(&error))?;
     Ok(json!({ "queuedSubmission": {
