@@ -9,6 +9,7 @@ mod book;
 mod cargo;
 mod chaos;
 mod checklist;
+mod codex_schema;
 mod coverage;
 mod english;
 #[path = "../../../crates/server/src/groups.rs"]
@@ -75,6 +76,12 @@ enum Chore {
     /// Writes `docs/contributing/protocol-coverage.md` anew from the tables of methods. Fails when a row names no test, or
     /// `eca-coverage.md` differs from the code.
     Coverage,
+    /// Compares what the Codex dialect sends with the schema that an installed client prints into a directory: `codex
+    /// app-server generate-json-schema --experimental --out DIR`. Fails when the client requires something else.
+    CodexSchema {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// Runs a model provider that follows a script, to try Bobbin without a key. Ends with Ctrl-C.
     ModelServer(model_server::ModelServerArgs),
 }
@@ -93,6 +100,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Bench(bench) => bench.run(&root()),
         Chore::Chaos(chaos) => chaos.run(&root()),
         Chore::Coverage => make_coverage(),
+        Chore::CodexSchema { directory } => codex_schema::run(&directory),
         Chore::ModelServer(args) => model_server::run(&args),
     }
 }
