@@ -22,6 +22,7 @@ use bobbin_local::{ListenRequest, Opened};
 use bobbin_server::attach::Borrowed;
 use bobbin_server::exit::{self, Failure};
 use bobbin_server::listen::{Listen, Listening, TlsOptions};
+use bobbin_server::models::variable;
 use bobbin_server::server::{Endpoints, Greeting};
 use bobbin_server::signals::Signals;
 use bobbin_server::telemetry::LogOptions;
@@ -398,7 +399,13 @@ fn greet(workspace: &Workspace, config: &Config, opened: &Opened) {
     if let (Some(url), Some(_)) = (opened.elsewhere.first(), &opened.page) {
         console::say(&format!("  Elsewhere  {url}   (`bobbin pair` lets a device in)"));
     }
-    console::say("  Try        bobbin exec 'list the files'   (in the same directory)");
+    // The Codex client is named where it is there.
+    let path = variable("PATH").unwrap_or_default();
+    let has_codex = std::env::split_paths(&path).any(|folder| folder.join(codex::PROGRAM).is_file());
+    let or_codex = if has_codex { ", or `bobbin codex`" } else { "" };
+    console::say(&format!(
+        "  Terminal   `bobbin chat`{or_codex}, in the same directory"
+    ));
     console::say(&match (&config.models.model, &config.models.source) {
         (Some(model), DefaultSource::Key { variable }) => {
             format!("  Model      {model}, because {variable} is set and no `Model` is")

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::first_start;
 
 /// The client.
-const PROGRAM: &str = "codex";
+pub(crate) const PROGRAM: &str = "codex";
 /// The variable with the token, in the client's environment.
 const TOKEN: &str = "BOBBIN_CODEX_TOKEN";
 /// Longest message of the client: a prompt with its pictures.
