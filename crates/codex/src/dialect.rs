@@ -7,7 +7,8 @@ use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::EditorModels;
 use bobbin_model::state::ThreadState;
 use bobbin_model::{
-    Approval, ApprovalId, ClientKeys, Decision, Event, Question, QuestionAnswer, Seq, ThreadId, TurnFeatures,
+    Approval, ApprovalId, ClientKeys, Decision, Event, ItemBody, Question, QuestionAnswer, Seq, ThreadId,
+    TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, LogSource};
@@ -101,6 +102,11 @@ impl Codex {
         if let FrameBody::Recorded(event) = &frame.body {
             match &**event {
                 Event::ApprovalResolved { approval, .. } => self.resolved(approval, out),
+                Event::ItemAdded { item, .. } => {
+                    if let ItemBody::UserInputResponse { request_id, .. } = &item.body {
+                        self.resolved(request_id, out);
+                    }
+                }
                 Event::ThreadConfigured { config } => {
                     let uuid = self.ids.uuid(&frame.thread);
                     let params = settings::settings(&uuid, Some(config), &self.root, &*self.models);

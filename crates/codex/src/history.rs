@@ -16,6 +16,9 @@ const MAX_PAGE: usize = 200;
 /// Most bytes of the Turns that are read for a page, unless one alone has more.
 const MAX_BYTES: usize = 4 << 20;
 
+/// Most bytes of a page, unless one entry alone has more: the client takes no message without a limit.
+const MAX_PAGE_BYTES: usize = 2 << 20;
+
 /// A page, its cursors included.
 pub(crate) struct Page {
     pub(crate) data: Vec<Value>,
@@ -78,7 +81,7 @@ pub(crate) async fn turns(
 /// Reads all ended Turns, up to a bound in bytes from the newest on.
 async fn everything(threads: &Threads, snapshot: &Snapshot) -> Result<Vec<Turn>, CoreError> {
     let read = threads
-        .turns_of(snapshot, None, usize::MAX, 16 * MAX_BYTES)
+        .turns_of(snapshot, None, usize::MAX, 4 * MAX_BYTES)
         .await?;
     Ok(read.0)
 }
@@ -108,8 +111,22 @@ pub(crate) async fn items(
         let from = cursor
             .and_then(|cursor| cursor.parse::<usize>().ok())
             .unwrap_or_default();
-        let next = (from + limit < entries.len()).then(|| (from + limit).to_string());
-        let data = entries.into_iter().skip(from).take(limit).collect();
+        let mut bytes = 0;
+        let fits = |entry: &&Value| {
+            let size = entry.to_string().len();
+            let fits = bytes == 0 || bytes + size <= MAX_PAGE_BYTES;
+            bytes += size;
+            fits
+        };
+        let data: Vec<Value> = entries
+            .iter()
+            .skip(from)
+            .take(limit)
+            .take_while(fits)
+            .cloned()
+            .collect();
+        let end = from + data.len();
+        let next = (end < entries.len()).then(|| end.to_string());
         return Ok(Page { data, next });
     }
     // Of the Turn at the cursor, so many items come before it.
@@ -121,16 +138,18 @@ pub(crate) async fn items(
         (Some((turn, _)), _) | (None, Some(turn)) => Some(TurnId(turn.0.saturating_add(1))),
         (None, None) => None,
     };
-    let mut data = Vec::new();
+    let (mut data, mut bytes) = (Vec::new(), 0);
     let mut take = |turn: &Turn, live: Option<&LiveTurn>| -> Option<String> {
         let mut entries = of_turn_items(turn, live, root);
         if let Some((_, left)) = place.filter(|(at, _)| *at == turn.id) {
             entries.truncate(left);
         }
         while let Some(entry) = entries.pop() {
-            if data.len() == limit {
+            let size = entry.to_string().len();
+            if data.len() == limit || bytes > 0 && bytes + size > MAX_PAGE_BYTES {
                 return Some(format!("{}:{}", turn.id, entries.len() + 1));
             }
+            bytes += size;
             data.push(entry);
         }
         None

@@ -7,7 +7,7 @@ use bobbin_model::{
 };
 use serde_json::{Value, json};
 
-/// Longest text of a tool's result that is sent, in bytes.
+/// Longest result of a tool, and longest output of a command, that is sent, in bytes.
 const MAX_RESULT: usize = 64 << 10;
 
 /// Returns the id of an Item.
@@ -197,12 +197,18 @@ impl Call {
             "cwd": run.map_or(self.root.as_str(), |run| run.working_directory.as_str()),
             "status": self.status.word(),
             "commandActions": [],
-            "aggregatedOutput": output,
+            "aggregatedOutput": output.map(end_of),
             "exitCode": run.and_then(|run| run.exit_code),
             "durationMs": run.and_then(|run| run.duration_ms),
             "source": "agent",
         })
     }
+}
+
+/// Returns the end of a command's output: the client shows its last lines.
+fn end_of(output: &str) -> &str {
+    let from = output.len().saturating_sub(MAX_RESULT);
+    &output[output.ceil_char_boundary(from)..]
 }
 
 /// Returns a command line as the client shows it: it takes the shell away, and quotes the words of other lines anew.
@@ -285,4 +291,62 @@ pub(crate) fn of_client(turn: TurnId, call: &DynamicToolCall, root: &str, at: Un
         shown.end(&text, answer.success, false);
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_model::UnixMillis;
+
+    use super::*;
+
+    fn preview(diff: &str) -> Value {
+        change_of(&CallPreview {
+            path: "/w/a".to_owned(),
+            diff: diff.to_owned(),
+            additions: 1,
+            deletions: 0,
+        })
+    }
+
+    #[test]
+    fn a_new_file_is_its_content_and_a_changed_one_its_hunks() {
+        let new = preview("@@ -0,0 +1,2 @@\n+a\n+b\n");
+        assert_eq!(
+            (&new["kind"]["type"], &new["diff"]),
+            (&json!("add"), &json!("a\nb\n"))
+        );
+        let gone = preview("@@ -1 +0,0 @@\n-a\n");
+        assert_eq!(
+            (&gone["kind"]["type"], &gone["diff"]),
+            (&json!("delete"), &json!("a\n"))
+        );
+        let changed = "@@ -1 +1 @@\n-a\n+b\n";
+        let shown = preview(changed);
+        assert_eq!(
+            (&shown["kind"]["type"], &shown["diff"]),
+            (&json!("update"), &json!(changed))
+        );
+    }
+
+    #[test]
+    fn a_command_line_is_one_word_of_a_shell() {
+        assert_eq!(
+            shell_line("echo 'a b' && ls"),
+            r"bash -lc 'echo '\''a b'\'' && ls'"
+        );
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_a_refused_call_is_declined() {
+        let mut call = Call::new("t/c".to_owned(), "Exec", None, "/w", UnixMillis(0));
+        call.end(&"é".repeat(MAX_RESULT), false, true);
+        let item = call.item();
+        assert_eq!(item["status"], "declined");
+        assert!(item["aggregatedOutput"].as_str().unwrap().len() <= MAX_RESULT);
+        let mut tool = Call::new("t/d".to_owned(), "mcp__pot__pour", None, "/w", UnixMillis(0));
+        tool.end("full", false, false);
+        let item = tool.item();
+        assert_eq!((&item["server"], &item["tool"]), (&json!("pot"), &json!("pour")));
+        assert_eq!(item["error"]["message"], "full");
+    }
 }
