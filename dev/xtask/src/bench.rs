@@ -12,6 +12,9 @@ use crate::cargo;
 /// What to measure.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
+    /// Measure the program that releases contain (`--profile dist`) in turns with the one that README builds.
+    #[arg(long)]
+    dist: bool,
     /// Options of the driver, such as `--scenario NAME`, `--quick` and `--list`; `cargo xtask bench -- --help` names all.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
     options: Vec<OsString>,
@@ -41,6 +44,14 @@ impl Bench {
         ]))?;
         let mut driver = with_profile(&["run", "--quiet", "--package", "bobbin-bench"]);
         driver.arg("--").args(&self.options);
+        if self.dist {
+            let mut dist = cargo::cargo(root, &["build", "--quiet", "--package", "bobbin-cli"]);
+            dist.args(["--profile", "dist"]);
+            cargo::run(dist)?;
+            let built = |profile: &str| root.join("target").join(profile).join("bobbin");
+            driver.arg("--server").arg(built("dist"));
+            driver.arg("--against").arg(built("release"));
+        }
         cargo::run(driver)
     }
 }
