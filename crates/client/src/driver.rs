@@ -262,9 +262,10 @@ impl Driver {
         self.send_waiting(line);
     }
 
-    /// Sends requests as far as the server takes them.
+    /// Sends requests as far as the server takes them. Those that a closing connection would refuse wait for the next.
     fn send_waiting(&mut self, line: &Line) {
-        while self.in_flight.len() < MAX_IN_FLIGHT
+        while line.peer.phase() == Phase::Active
+            && self.in_flight.len() < MAX_IN_FLIGHT
             && let Some(mut pending) = self.waiting.pop_front()
         {
             pending.attempts += 1;
