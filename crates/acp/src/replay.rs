@@ -107,7 +107,7 @@ fn turn_started(view: &mut View, live: &LiveTurn, out: &mut Vec<SessionUpdate>) 
     if let Some(first) = live.turn.items.first() {
         let started = Event::TurnStarted {
             turn: live.turn.id,
-            user_item: Box::new(first.clone()),
+            user_item: Some(Box::new(first.clone())),
             origin_channel: None,
             features: live.features.clone(),
             from_queue: None,

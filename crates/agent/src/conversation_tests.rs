@@ -26,7 +26,6 @@ fn turn(bodies: Vec<ItemBody>) -> Turn {
 
 fn user(text: &str) -> ItemBody {
     ItemBody::UserMessage(UserMessage {
-        text: text.to_owned(),
         native: vec![InputPart::Text {
             text: text.to_owned(),
         }],

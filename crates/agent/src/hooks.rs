@@ -119,7 +119,6 @@ impl TurnRun {
             let text = format!("[{hook} says]\n{text}");
             let part = InputPart::Text { text };
             let message = UserMessage {
-                text: part.display().into_owned(),
                 native: vec![part],
                 delivery: DeliveryMode::Guidance,
                 client_message_id: None,

@@ -234,6 +234,9 @@ impl Driver {
                     while let Ok(arrived) = line.arrived.try_recv() {
                         self.arrived(line, arrived).await;
                     }
+                    while let Some(Some(answered)) = line.calls.next().now_or_never() {
+                        self.answered(line, answered).await;
+                    }
                     return End::Lost("the connection to the server was lost".to_owned());
                 }
             }

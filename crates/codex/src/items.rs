@@ -269,8 +269,9 @@ fn user_message(id: &str, message: &UserMessage) -> Value {
         _ => None,
     };
     let mut content: Vec<Value> = message.native.iter().filter_map(picture).collect();
-    if !message.text.is_empty() {
-        content.push(json!({ "type": "text", "text": message.text, "text_elements": [] }));
+    let text = message.text();
+    if !text.is_empty() {
+        content.push(json!({ "type": "text", "text": text, "text_elements": [] }));
     }
     json!({ "type": "userMessage", "id": id, "content": content, "clientId": message.client_message_id })
 }

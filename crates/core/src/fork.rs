@@ -186,7 +186,7 @@ fn events(turn: Turn, last: Option<(u64, UnixMillis)>) -> Vec<(Event, UnixMillis
     events.push((
         Event::TurnStarted {
             turn: id,
-            user_item: Box::new(user_item.clone()),
+            user_item: Some(Box::new(user_item.clone())),
             origin_channel: turn.origin_channel,
             features: TurnFeatures::default(),
             from_queue: None,

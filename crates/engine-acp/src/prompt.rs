@@ -15,7 +15,7 @@ pub(crate) fn blocks<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Conte
     let mut blocks = Vec::new();
     for message in messages {
         if message.native.is_empty() {
-            blocks.push(ContentBlock::text(message.text.clone()));
+            blocks.push(ContentBlock::text(message.text().into_owned()));
         }
         blocks.extend(message.native.iter().map(block));
     }
@@ -47,7 +47,7 @@ pub(crate) fn history(turns: &[Turn]) -> Option<ContentBlock> {
     let mut lines = Vec::new();
     for item in turns.iter().flat_map(|turn| &turn.items) {
         match &item.body {
-            ItemBody::UserMessage(message) => lines.push(format!("User: {}", message.text)),
+            ItemBody::UserMessage(message) => lines.push(format!("User: {}", message.text())),
             ItemBody::AgentMessage { text } => lines.push(format!("Agent: {text}")),
             _ => {}
         }

@@ -14,8 +14,8 @@ use crate::{
     UnixMillis,
 };
 
-/// Version of the payload format that this code writes.
-pub const PAYLOAD_VERSION: i64 = 1;
+/// Version of the payload format that this code writes. Version 1 stored a user's message in the start of its Turn too.
+pub const PAYLOAD_VERSION: i64 = 2;
 
 /// A recorded change of one Thread.
 ///
@@ -85,8 +85,10 @@ pub enum Event {
     TurnStarted {
         /// Its number.
         turn: TurnId,
-        /// The first Item: the user's message.
-        user_item: Box<Item>,
+        /// The first Item: the user's message. Its own event stores it, so this one does not; a store adds it while it
+        /// reads.
+        #[serde(default, skip_serializing)]
+        user_item: Option<Box<Item>>,
         /// Channel that started it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin_channel: Option<String>,

@@ -1,7 +1,10 @@
 //! Items: the units a Turn is made of. The bodies follow AppServer protocol 03 §5.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
+use crate::input::display_text;
 use crate::{
     ApprovalId, ApprovalKind, BackgroundReason, CallPreview, Decision, DynamicToolCall, InputPart, Inquiry,
     ItemId, Json, Sender, ThreadId, TurnId, UnixMillis,
@@ -94,8 +97,6 @@ pub struct Trigger {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
-    /// Display text.
-    pub text: String,
     /// The parts as sent.
     pub native: Vec<InputPart>,
     /// How it came into the Turn.
@@ -115,6 +116,16 @@ pub struct UserMessage {
     /// Scope inside the channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_context: Option<String>,
+}
+
+impl UserMessage {
+    /// Returns the text that a history shows.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self.native.as_slice() {
+            [InputPart::Text { text }] => Cow::Borrowed(text),
+            parts => Cow::Owned(display_text(parts)),
+        }
+    }
 }
 
 /// State of a command as its terminal view shows it.

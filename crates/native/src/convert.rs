@@ -399,9 +399,10 @@ fn payload(body: &model::ItemBody) -> ItemPayload {
 }
 
 fn user_message(message: model::item::UserMessage) -> UserMessagePayload {
+    let text = message.text().into_owned();
     let (sender, trigger) = (message.sender, message.trigger);
     UserMessagePayload {
-        text: message.text,
+        text,
         materialized_input_parts: Some(
             message
                 .native

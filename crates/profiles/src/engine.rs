@@ -94,7 +94,7 @@ async fn prepare(
     }
     let said = turn.at_start().turn.items.iter().rev();
     let mut said = said.filter_map(|item| match &item.body {
-        ItemBody::UserMessage(message) => Some(message.text.clone()),
+        ItemBody::UserMessage(message) => Some(message.text().into_owned()),
         _ => None,
     });
     state.task = said.next().unwrap_or_default();

@@ -403,6 +403,7 @@ impl Import<'_> {
                 version,
                 at,
                 payload,
+                first_item: None,
             };
             events.push(row.decode(id).map_err(|error| Left::Damaged(error.to_string()))?);
         }

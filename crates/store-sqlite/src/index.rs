@@ -203,7 +203,10 @@ pub(crate) const TITLE: &str = "title";
 fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
     let message = |text| Cow::Borrowed(beginning(text, MESSAGE_BYTES));
     let found = match &item.body {
-        ItemBody::UserMessage(said) => ("userMessage", message(&said.text)),
+        ItemBody::UserMessage(said) => (
+            "userMessage",
+            Cow::Owned(beginning(&said.text(), MESSAGE_BYTES).to_owned()),
+        ),
         ItemBody::AgentMessage { text } => ("agentMessage", message(text)),
         ItemBody::Reasoning { text } => ("reasoningContent", message(text)),
         ItemBody::Error { message: text, .. } => ("error", message(text)),

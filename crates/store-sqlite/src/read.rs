@@ -125,17 +125,29 @@ async fn add_approvals(connection: &mut SqliteConnection, id: &ThreadId, live: &
     Ok(())
 }
 
+/// Continues a SELECT with the columns of an event. The start of a Turn comes with its first Item, which is stored once.
+macro_rules! event_columns {
+    ($rest:literal) => {
+        concat!(
+            "SELECT seq, version, at, payload, CASE kind WHEN 'turnStarted' THEN \
+             (SELECT first.payload FROM item JOIN event AS first ON first.thread_id = item.thread_id \
+             AND first.seq = item.seq WHERE item.thread_id = event.thread_id AND item.turn_no = event.turn_no \
+             AND item.item_no = 1) END AS first_item FROM event ",
+            $rest
+        )
+    };
+}
+
 pub(crate) async fn one_event(
     connection: &mut SqliteConnection,
     id: &ThreadId,
     seq: i64,
 ) -> Read<StoredEvent> {
-    let row: EventRow =
-        sqlx::query_as("SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq = ?")
-            .bind(id.as_str().to_owned())
-            .bind(seq)
-            .fetch_one(connection)
-            .await?;
+    let row: EventRow = sqlx::query_as(event_columns!("WHERE thread_id = ? AND seq = ?"))
+        .bind(id.as_str().to_owned())
+        .bind(seq)
+        .fetch_one(connection)
+        .await?;
     Ok(row.decode(id)?)
 }
 
@@ -297,10 +309,9 @@ pub(crate) async fn events(
     up_to: Seq,
     limit: u32,
 ) -> Read<Vec<StoredEvent>> {
-    let rows: Vec<EventRow> = sqlx::query_as(
-        "SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq > ? AND seq <= ? \
-         ORDER BY seq LIMIT ?",
-    )
+    let rows: Vec<EventRow> = sqlx::query_as(event_columns!(
+        "WHERE thread_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+    ))
     .bind(id.as_str().to_owned())
     .bind(number(after))
     .bind(number(up_to))
@@ -316,9 +327,9 @@ pub(crate) async fn recent_events(
     up_to: Seq,
     limit: u32,
 ) -> Read<Vec<StoredEvent>> {
-    let rows: Vec<EventRow> = sqlx::query_as(
-        "SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq <= ? ORDER BY seq DESC LIMIT ?",
-    )
+    let rows: Vec<EventRow> = sqlx::query_as(event_columns!(
+        "WHERE thread_id = ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
+    ))
     .bind(id.as_str().to_owned())
     .bind(number(up_to))
     .bind(limit)

@@ -159,6 +159,9 @@ pub(crate) struct EventRow {
     pub(crate) version: i64,
     pub(crate) at: i64,
     pub(crate) payload: String,
+    /// The event of the Turn's first Item, where this one is the start of a Turn.
+    #[sqlx(default)]
+    pub(crate) first_item: Option<String>,
 }
 
 impl EventRow {
@@ -170,16 +173,24 @@ impl EventRow {
             seq,
             reason,
         };
-        let event: Event = match self.version {
-            bobbin_model::event::PAYLOAD_VERSION => {
-                serde_json::from_str(&self.payload).map_err(|error| corrupt(error.to_string()))?
-            }
+        let decode =
+            |payload: &str| serde_json::from_str(payload).map_err(|error| corrupt(error.to_string()));
+        let mut event: Event = match self.version {
+            1..=bobbin_model::event::PAYLOAD_VERSION => decode(&self.payload)?,
             other => {
                 return Err(corrupt(format!(
                     "payload version {other} is not known to this server"
                 )));
             }
         };
+        // Earlier servers stored the Item here as well.
+        if let Event::TurnStarted { user_item, .. } = &mut event
+            && user_item.is_none()
+            && let Some(first) = &self.first_item
+            && let Event::ItemAdded { item, .. } = decode(first)?
+        {
+            *user_item = Some(item);
+        }
         Ok(StoredEvent {
             seq,
             at: UnixMillis(self.at),
@@ -208,6 +219,7 @@ impl ItemRow {
                 version,
                 at,
                 payload,
+                first_item: None,
             }),
             _ => Err(StoreError::CorruptThread {
                 thread: thread.clone(),

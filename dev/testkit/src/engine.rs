@@ -107,7 +107,7 @@ impl Engine for ScriptEngine {
         let engine = self.clone();
         async move {
             let prompt = match turn.at_start().turn.items.first().map(|item| &item.body) {
-                Some(ItemBody::UserMessage(message)) => message.text.clone(),
+                Some(ItemBody::UserMessage(message)) => message.text().into_owned(),
                 _ => String::new(),
             };
             for item in turn.at_start().open_items() {
@@ -222,7 +222,7 @@ impl ScriptEngine {
                         prose(
                             turn,
                             ItemBody::AgentMessage { text: String::new() },
-                            vec![said.text],
+                            vec![said.text().into_owned()],
                         )
                         .await?;
                     }

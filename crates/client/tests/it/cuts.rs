@@ -6,13 +6,14 @@ use std::time::Duration;
 use bobbin_client::{
     Answer, Client, Connect, Event, Events, Notification, Options, RequestError, ThreadState,
 };
-use bobbin_framing::Transport;
+use bobbin_framing::{Limits, Transport};
 use bobbin_model::Decision;
 use bobbin_native_wire::item::payload::ItemPayload;
 use bobbin_peer::{Handlers, Mode, Peer, PeerHandle, PeerOptions};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::io::duplex;
 use tokio::sync::mpsc;
 
 /// A request that the server has not answered.
@@ -22,13 +23,21 @@ type Asked = (String, Value, bobbin_peer::Responder);
 struct Line {
     peer: Peer,
     requests: mpsc::Receiver<Asked>,
+    wire: tokio::task::AbortHandle,
 }
 
 struct InMemory(mpsc::Sender<Line>);
 
 impl Connect for InMemory {
     fn connect(&mut self) -> BoxFuture<'_, Result<Transport, String>> {
-        let (ours, theirs) = Transport::memory_pair();
+        let ((ours, mut near), (mut far, theirs)) = (duplex(1 << 16), duplex(1 << 16));
+        let wire = tokio::spawn(async move {
+            drop(tokio::io::copy_bidirectional(&mut near, &mut far).await);
+        });
+        let [ours, theirs] = [ours, theirs].map(|end| {
+            let (read, write) = tokio::io::split(end);
+            Transport::lines(read, write, Limits::default())
+        });
         let (sender, requests) = mpsc::channel(64);
         let sender = Arc::new(sender);
         let handlers = |_: PeerHandle| {
@@ -41,7 +50,8 @@ impl Connect for InMemory {
                 .fallback_notification(Mode::ordered("in"), |_| async { Ok(()) })
         };
         let peer = Peer::start(theirs, PeerOptions::default(), handlers).unwrap();
-        drop(self.0.try_send(Line { peer, requests }));
+        let wire = wire.abort_handle();
+        drop(self.0.try_send(Line { peer, requests, wire }));
         async { Ok(ours) }.boxed()
     }
 }
@@ -54,12 +64,9 @@ impl Line {
         (params, responder)
     }
 
-    /// Ends the connection, whatever is not answered.
-    async fn cut(self) {
-        let handle = self.peer.handle();
-        drop(self.peer);
-        let closed = tokio::time::timeout(Duration::from_millis(100), handle.closed());
-        drop(closed.await);
+    /// Ends the connection: nothing that either side sends arrives any more.
+    fn cut(self) {
+        self.wire.abort();
     }
 
     async fn greets(&mut self) {
@@ -120,7 +127,7 @@ async fn what_is_safe_is_sent_again_and_what_is_not_is_uncertain() {
     let (_, list) = line.next("thread/list").await;
     let (first, begun) = line.next("thread/start").await;
     let (_, update) = line.next("workspace/config/update").await;
-    line.cut().await;
+    line.cut();
     drop((list, begun, update));
     let mut line = server.line().await;
     let mut again = Vec::new();
@@ -160,7 +167,7 @@ async fn an_answer_without_a_connection_is_sent_when_the_server_asks_again() {
         _ => None,
     });
     assert_eq!(asked.await, "r");
-    line.cut().await;
+    line.cut();
     assert!(lost.await.unwrap().is_err());
     server
         .event(|event| matches!(event, Event::Disconnected { .. }).then_some(()))
@@ -186,7 +193,7 @@ async fn a_question_that_is_not_asked_again_is_over() {
     server
         .event(|event| matches!(event, Event::Asked(_)).then_some(()))
         .await;
-    line.cut().await;
+    line.cut();
     assert!(asked.await.unwrap().is_err());
     let _line = server.line().await;
     let settled = server.event(|event| match event {
@@ -221,7 +228,7 @@ async fn a_followed_thread_goes_on_by_its_cursor() {
         _ => None,
     };
     assert_eq!(server.event(name).await, "5", "4 is in what was read");
-    line.cut().await;
+    line.cut();
     let mut line = server.line().await;
     let (params, responder) = line.next("thread/subscribe").await;
     assert_eq!(params["afterSeq"], 5);

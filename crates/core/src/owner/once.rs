@@ -220,7 +220,7 @@ fn turn_of(stored: &StoredEvent) -> Option<Turn> {
         } => Some(Turn {
             id: *turn,
             status: TurnStatus::Running,
-            items: vec![(**user_item).clone()],
+            items: user_item.iter().map(|item| (**item).clone()).collect(),
             started_at: stored.at,
             completed_at: None,
             usage: TokenUsage::default(),

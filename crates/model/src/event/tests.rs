@@ -24,7 +24,7 @@ fn stored_payloads_come_back_as_they_were_and_concern_whom_the_table_says() {
         r#"{"toolsDeclared":{"tools":[]}}"#, None, false;
         r#"{"queueChanged":{"queue":[]}}"#, None, false;
         r#"{"planUpdated":{"plan":{"title":"","overview":"","content":"","todos":[]}}}"#, None, true;
-        r#"{"turnStarted":{@,"userItem":{#},"features":{"commandExecution":false,"toolExecution":false,
+        r#"{"turnStarted":{@,"features":{"commandExecution":false,"toolExecution":false,
             "approvals":true}}}"#, Some(4), false;
         r#"{"historyGiven":{@,"count":1}}"#, Some(4), false;
         r#"{"turnRecovered":{@,"reason":"r"}}"#, Some(4), false;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{MAX_DISPLAY_NAME, MAX_LABEL, MAX_LABELS, ThreadState};
-use crate::input::display_text;
 use crate::thread::title_of_input;
 use crate::{
     DeliveryMode, DynamicTool, EdgeStatus, Event, GivenMessage, HistoryMode, Identity, InputPart, Item,
@@ -315,7 +314,6 @@ impl ThreadState {
         from_queue: Option<QueuedInputId>,
         now: UnixMillis,
     ) -> Vec<Event> {
-        let text = display_text(&request.input);
         let title = if self.header.display_name.is_none() {
             title_of_input(&request.input)
         } else {
@@ -327,7 +325,6 @@ impl ThreadState {
             DeliveryMode::Normal
         };
         let body = ItemBody::UserMessage(item::UserMessage {
-            text,
             native: request.input,
             delivery,
             client_message_id: request.client_message_id,
@@ -341,7 +338,7 @@ impl ThreadState {
         let mut events = vec![
             Event::TurnStarted {
                 turn,
-                user_item: user_item.clone(),
+                user_item: Some(user_item.clone()),
                 origin_channel: request.channel,
                 features: request.features,
                 from_queue,

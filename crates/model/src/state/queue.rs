@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::decide::StartTurn;
 use super::{LiveTurn, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState};
-use crate::input::display_text;
 use crate::{
     DeliveryMode, Event, InputPart, Item, ItemBody, ItemId, QueueStatus, QueuedInput, QueuedInputId, Refusal,
     Sender, ThreadStatus, TurnId, UnixMillis, item,
@@ -337,7 +336,6 @@ impl ThreadState {
         }
         let items = (live.next_item().0..).zip(pending).map(|(id, entry)| {
             let body = ItemBody::UserMessage(item::UserMessage {
-                text: display_text(&entry.native),
                 native: entry.native,
                 delivery: DeliveryMode::Guidance,
                 client_message_id: entry.client_message_id,

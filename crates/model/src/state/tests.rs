@@ -538,7 +538,7 @@ fn guidance_becomes_an_item_of_the_running_turn() {
         panic!("{item:?}")
     };
     assert_eq!(
-        (said.text.as_str(), said.delivery),
+        (&*said.text(), said.delivery),
         ("b", crate::DeliveryMode::Guidance)
     );
     assert_eq!(said.sender.as_ref(), Some(&sender));

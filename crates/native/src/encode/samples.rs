@@ -55,7 +55,6 @@ pub(super) fn user_item() -> Box<Item> {
     item(
         1,
         ItemBody::UserMessage(UserMessage {
-            text: "Look @boil.rs".into(),
             native: vec![text("Look "), file],
             delivery: DeliveryMode::Normal,
             client_message_id: None,
@@ -216,7 +215,7 @@ pub(super) fn of_turns() -> Vec<(&'static str, Frame)> {
             "turnStarted",
             plainly(Event::TurnStarted {
                 turn: TURN,
-                user_item: user_item(),
+                user_item: Some(user_item()),
                 origin_channel: Some("kettle".into()),
                 features: TurnFeatures::default(),
                 from_queue: None,

@@ -45,7 +45,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             let turn = Turn {
                 id: *turn,
                 status: TurnStatus::Running,
-                items: vec![(**user_item).clone()],
+                items: user_item.iter().map(|item| (**item).clone()).collect(),
                 started_at: frame.at,
                 completed_at: None,
                 usage: bobbin_model::TokenUsage::default(),

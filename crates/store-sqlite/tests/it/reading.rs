@@ -1,7 +1,7 @@
 //! What is read of many Threads and many Turns.
 
 use bobbin_model::state::StatusChange;
-use bobbin_model::{Event, Identity, Outcome, Seq, ThreadId, TurnId, UnixMillis};
+use bobbin_model::{Event, Identity, ItemBody, Outcome, Seq, ThreadId, TurnId, UnixMillis};
 use bobbin_store::{ListFilter, Store};
 
 use crate::support::{Writer, me, open, prompt};
@@ -151,6 +151,72 @@ async fn events_and_turns_are_read_in_pages() {
     assert_eq!(store.turns_before(&id, TurnId(1), 4).await.unwrap(), []);
     assert_eq!(store.turn_back(&id, TurnId(7), 4).await.unwrap(), Some(TurnId(3)));
     assert_eq!(store.turn_back(&id, TurnId(7), 7).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_users_message_is_stored_once_and_both_of_its_events_have_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let mut writer = Writer::start(&store, "thread_1", me()).await;
+    let text = "leaves of tea";
+    let started = writer.state.decide_start_turn(prompt(text), UnixMillis(2));
+    writer.write(started.unwrap()).await.unwrap();
+    let id = ThreadId::new("thread_1");
+    let read = store.events(&id, Seq(0), Seq(u64::MAX), 1000).await.unwrap();
+    let of_turn = |event: &Event| match event {
+        Event::TurnStarted { user_item, .. } => user_item.clone(),
+        Event::ItemAdded { item, .. } => Some(item.clone()),
+        _ => None,
+    };
+    let items: Vec<_> = read.iter().filter_map(|stored| of_turn(&stored.event)).collect();
+    assert_eq!(items.len(), 2);
+    assert_eq!(items[0], items[1]);
+    let recent = store.recent_events(&id, Seq(u64::MAX), 1000).await.unwrap();
+    assert_eq!(recent, read);
+    store.close().await;
+    // The search index, which follows the events, has not been filled. The title is the beginning of the message.
+    let file = std::fs::read(dir.path().join("test.db")).unwrap();
+    let copies = file.windows(text.len()).filter(|found| *found == text.as_bytes());
+    let titles = 2;
+    assert_eq!(copies.count(), 1 + titles);
+}
+
+#[tokio::test]
+async fn an_event_of_an_earlier_server_has_its_own_copy_of_the_message() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let mut writer = Writer::start(&store, "thread_1", me()).await;
+    let started = writer.state.decide_start_turn(prompt("go"), UnixMillis(2));
+    writer.write(started.unwrap()).await.unwrap();
+    store.close().await;
+    let path = dir.path().join("test.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut database = <sqlx::SqliteConnection as sqlx::Connection>::connect_with(&options)
+        .await
+        .unwrap();
+    let old = r#"{"id":"item_001","status":"completed","createdAt":2,"completedAt":2,"body":{"userMessage":{"text":"old","native":[{"type":"text","text":"old"}],"delivery":"normal"}}}"#;
+    sqlx::query(
+        "UPDATE event SET version = 1, payload = json_set(payload, '$.turnStarted.userItem', json(?)) \
+         WHERE kind = 'turnStarted'",
+    )
+    .bind(old)
+    .execute(&mut database)
+    .await
+    .unwrap();
+    sqlx::Connection::close(database).await.unwrap();
+    let store = open(dir.path()).await;
+    let read = store
+        .events(&ThreadId::new("thread_1"), Seq(0), Seq(u64::MAX), 1000)
+        .await
+        .unwrap();
+    let user_item = read.iter().find_map(|stored| match &*stored.event {
+        Event::TurnStarted { user_item, .. } => user_item.as_deref(),
+        _ => None,
+    });
+    let ItemBody::UserMessage(message) = &user_item.unwrap().body else {
+        panic!("{user_item:?}")
+    };
+    assert_eq!(message.text(), "old");
 }
 
 #[tokio::test]

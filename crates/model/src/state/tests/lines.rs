@@ -1,5 +1,7 @@
 //! Tables of decisions. An event is written as one line with every value that the rules decide.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::{DynamicToolCall, Json, QueueStatus};
 
@@ -76,9 +78,13 @@ fn name_of(refusal: &Refusal) -> String {
 fn well_formed(state: &ThreadState, event: &Event) {
     let text = serde_json::to_string(event).unwrap();
     assert!(text.starts_with(&format!("{{\"{}\"", event.kind())), "{text}");
-    if !matches!(event, Event::HistoryGiven { .. }) {
-        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), *event);
+    let mut stored = event.clone();
+    match &mut stored {
+        Event::HistoryGiven { messages, .. } => *messages = Arc::default(),
+        Event::TurnStarted { user_item, .. } => *user_item = None,
+        _ => {}
     }
+    assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), stored);
     if let Some(turn) = event.turn() {
         assert_eq!(
             turn,
@@ -108,7 +114,7 @@ pub(super) fn line(event: &Event) -> String {
             from_queue,
         } => format!(
             "{turn} {} channel={} approvals={} from={}",
-            item(user_item),
+            user_item.as_deref().map_or_else(|| "-".to_owned(), item),
             origin_channel.as_deref().unwrap_or("-"),
             features.approvals,
             from_queue.as_ref().map_or("-", QueuedInputId::as_str)
@@ -181,7 +187,7 @@ fn entry(entry: &crate::QueuedInput) -> String {
 /// Writes an Item: its number, its status and its content.
 fn item(item: &Item) -> String {
     let body = match &item.body {
-        ItemBody::UserMessage(said) => format!("{:?} {}", said.delivery, said.text),
+        ItemBody::UserMessage(said) => format!("{:?} {}", said.delivery, said.text()),
         ItemBody::ToolCall {
             call_id,
             arguments,
