@@ -13,6 +13,9 @@ say() { printf '%s\n' "$1"; }
 answer() { say "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":$2}"; }
 update() { say "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s-1\",\"update\":$1}}"; }
 text() { update "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"$1\"}}"; }
+ask() { say "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"$2\",\"params\":{\"sessionId\":\"s-1\",$3}}"; }
+note() { printf '%s\n' "$line" >> answers; }
+done_with() { text "$1"; answer "$prompt" '{"stopReason":"end_turn"}'; }
 say 'a banner that is no JSON'
 while read -r line; do
   id=${line#*\"id\":}; id=${id%%[,\}]*}
@@ -21,7 +24,9 @@ while read -r line; do
   *'"method":"session/new"'*)
     echo new >> opened
     if [ -e login ]; then say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32000,\"message\":\"login\"}}"
+    elif [ -e options ]; then answer "$id" "{\"sessionId\":\"s-1\",$(cat options)}"
     else answer "$id" '{"sessionId":"s-1"}'; fi ;;
+  *'"method":"session/set_'*) printf '%s\n' "$line" >> chosen; answer "$id" '{}' ;;
   *'"method":"session/load"'*)
     echo load >> opened
     if [ -e forgets ]; then say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32603,\"message\":\"gone\"}}"
@@ -32,6 +37,18 @@ while read -r line; do
     case "$line" in
     *die*) text 'before the end'; echo 'out of tea' >&2; exit 3 ;;
     *wait*) text brewing ;;
+    *files*) ask 20 fs/read_text_file '"path":"'"$PWD"'/new.txt"' ;;
+    *outside*) ask 24 fs/read_text_file '"path":"/etc/passwd"' ;;
+    *command*) ask 30 terminal/create '"command":"touch brewed; echo tea; echo hot","outputByteLimit":6' ;;
+    *leave*) ask 35 terminal/create '"command":"sleep 60"' ;;
+    *form*) ask 40 elicitation/create '"mode":"form","message":"Which leaf?","requestedSchema":{"type":"object","required":["leaf"],"properties":{"leaf":{"type":"string"}}}' ;;
+    *title*)
+      update '{"sessionUpdate":"session_info_update","title":"A pot of tea"}'
+      done_with named. ;;
+    *flood*) while :; do text 'more and more and more and more and more and more and more and more'; done ;;
+    *shell*)
+      update '{"sessionUpdate":"tool_call","toolCallId":"c-2","kind":"execute","title":"Run it","rawInput":{"command":"touch brewed"}}'
+      ask 50 session/request_permission '"toolCall":{"toolCallId":"c-2"},"options":[{"optionId":"a","name":"Always","kind":"allow_always"},{"optionId":"b","name":"Once","kind":"allow_once"}]' ;;
     *)
       update '{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}'
       text 'I '; text edit.
@@ -39,7 +56,34 @@ while read -r line; do
       update '{"sessionUpdate":"usage_update","used":70,"size":1000,"cost":{"amount":0.5,"currency":"USD"}}'
       say '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c-1","kind":"edit","title":"Edit tea.txt","content":[{"type":"diff","path":"tea.txt","oldText":null,"newText":"hot\n"}]},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"No","kind":"reject_once"}]}}' ;;
     esac ;;
-  *'"method":"session/cancel"'*) answer "$prompt" '{"stopReason":"cancelled"}' ;;
+  *'"id":20,'*)
+    note
+    ask 21 fs/write_text_file '"path":"'"$PWD"'/new.txt","content":"one\ntwo\nthree\n"' ;;
+  *'"id":21,'*)
+    note
+    ask 22 fs/read_text_file '"path":"'"$PWD"'/new.txt","line":2,"limit":1' ;;
+  *'"id":22,'*) note; done_with 'files done.' ;;
+  *'"id":24,'*) note; done_with looked. ;;
+  *'"id":30,'*)
+    note
+    case "$line" in
+    *'"error"'*) done_with 'not run.' ;;
+    *) terminal=${line#*\"terminalId\":\"}; terminal=${terminal%%\"*}
+      ask 31 terminal/wait_for_exit '"terminalId":"'"$terminal"'"' ;;
+    esac ;;
+  *'"id":31,'*) note; ask 32 terminal/output '"terminalId":"'"$terminal"'"' ;;
+  *'"id":32,'*) note; ask 33 terminal/release '"terminalId":"'"$terminal"'"' ;;
+  *'"id":33,'*) note; ask 34 terminal/output '"terminalId":"'"$terminal"'"' ;;
+  *'"id":34,'*) note; done_with run. ;;
+  *'"id":35,'*) note; done_with left. ;;
+  *'"id":40,'*) note; done_with asked. ;;
+  *'"id":50,'*)
+    note
+    case "$line" in
+    *cancelled*) done_with 'not run.' ;;
+    *) ask 30 terminal/create '"command":"/bin/sh","args":["-c","touch brewed"]' ;;
+    esac ;;
+  *'"method":"session/cancel"'*) [ -e deaf ] || answer "$prompt" '{"stopReason":"cancelled"}' ;;
   *'"optionId":"y"'*)
     echo hot > tea.txt
     update '{"sessionUpdate":"tool_call_update","toolCallId":"c-1","status":"completed"}'
@@ -50,6 +94,7 @@ while read -r line; do
     answer "$prompt" '{"stopReason":"end_turn"}' ;;
   esac
 done
+[ -e deaf ] && sleep 60
 "#;
 
 /// Returns a workspace with the engine `tea`.
@@ -271,4 +316,232 @@ async fn exec_runs_a_prompt_with_an_agent() {
         "{said} {}",
         String::from_utf8_lossy(&ran.stderr)
     );
+}
+
+/// Returns the results, or the errors, of the agent's requests, in order.
+fn answers(workspace: &Workspace) -> Vec<Value> {
+    let lines = read(workspace, "answers");
+    let answers = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    answers
+        .map(|answer| answer.get("result").or(answer.get("error")).unwrap().clone())
+        .collect()
+}
+
+#[tokio::test]
+async fn files_are_read_and_written_for_an_agent_and_can_be_undone() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    let turn = turn(&mut client, &thread, "The files.", None).await;
+    assert_eq!(agent_text(&turn), "files done.", "{turn}");
+    assert_eq!(
+        answers(&workspace),
+        [json!({ "content": "" }), json!({}), json!({ "content": "two\n" })],
+        "a file that is not there is empty"
+    );
+    assert_eq!(read(&workspace, "new.txt"), "one\ntwo\nthree\n");
+    let undone = client
+        .call("turn/revert", json!({ "threadId": thread, "turnId": turn["id"] }))
+        .await;
+    assert!(!workspace.path().join("new.txt").exists(), "{undone}");
+}
+
+#[tokio::test]
+async fn rules_and_the_workspace_bound_the_files_of_an_agent() {
+    let workspace = workspace();
+    workspace.configure(&json!({
+        "Titles": { "Enabled": false }, "Sandbox": { "Profile": "full" },
+        "Engines": { "tea": { "acp": ["./agent.sh"] } },
+        "Permissions": { "Rules": [{ "Action": "deny", "Path": "new.txt", "Operation": "write" }] },
+    }));
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    turn(&mut client, &thread, "The files.", None).await;
+    let said = answers(&workspace);
+    assert_eq!(said[1]["code"], -32602, "{said:?}");
+    assert!(!workspace.path().join("new.txt").exists());
+    turn(&mut client, &thread, "Look outside.", None).await;
+    let last = answers(&workspace).pop().unwrap();
+    assert_eq!(last["code"], -32602, "{last}");
+    assert!(last["message"].as_str().unwrap().contains("outside"), "{last}");
+}
+
+#[tokio::test]
+async fn a_command_of_an_agent_runs_here_after_its_question() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let mut client = server
+        .client_with(
+            "me",
+            json!({ "commandExecutionStreaming": true, "approvalSupport": true }),
+        )
+        .await;
+    let thread = thread(&mut client, "tea").await;
+    client.start_turn(&thread, "A command.").await;
+    let asked = client.wait_for("item/approval/request").await;
+    assert_eq!(asked["params"]["approvalType"], "shell", "{asked}");
+    assert!(!workspace.path().join("brewed").exists());
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    let ran = ended(&mut client).await;
+    assert_eq!(agent_text(&ran), "run.", "{ran}");
+    let said = answers(&workspace);
+    assert_eq!(said[1]["exitCode"], 0, "{said:?}");
+    assert_eq!(
+        (&said[2]["output"], &said[2]["truncated"]),
+        (&json!("a\nhot\n"), &json!(true)),
+        "the start is cut"
+    );
+    assert_eq!(
+        said[4]["code"], -32002,
+        "a terminal that was released is gone: {said:?}"
+    );
+    let execution = items(&ran, "commandExecution")[0];
+    assert_eq!(
+        (&execution["status"], &execution["aggregatedOutput"]),
+        (&json!("completed"), &json!("tea\nhot\n")),
+        "{execution}"
+    );
+    // A refusal is an error for the agent, and nothing runs.
+    std::fs::remove_file(workspace.path().join("brewed")).unwrap();
+    let refused = turn(&mut client, &thread, "A command.", Some("decline")).await;
+    assert_eq!(agent_text(&refused), "not run.", "{refused}");
+    assert!(!workspace.path().join("brewed").exists());
+}
+
+#[tokio::test]
+async fn a_permission_covers_the_command_that_it_named() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    // One question, although the agent runs the command in a terminal of ours.
+    let ran = turn(&mut client, &thread, "A shell.", Some("accept")).await;
+    assert_eq!(agent_text(&ran), "run.", "{ran}");
+    assert!(workspace.path().join("brewed").exists());
+    let chosen = &answers(&workspace)[0]["outcome"]["optionId"];
+    assert_eq!(chosen, "b", "the option for once");
+}
+
+#[tokio::test]
+async fn what_an_agent_leaves_running_ends_with_its_turn() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    let ran = turn(&mut client, &thread, "Please leave one.", Some("accept")).await;
+    assert_eq!(ran["status"], "completed", "{ran}");
+    let result = items(&ran, "toolResult")[0];
+    assert_eq!(result["success"], false, "{result}");
+}
+
+#[tokio::test]
+async fn rules_answer_an_agent() {
+    let workspace = workspace();
+    for (action, said) in [("allow", "run."), ("deny", "not run.")] {
+        workspace.configure(&json!({
+            "Titles": { "Enabled": false }, "Sandbox": { "Profile": "full" },
+            "Engines": { "tea": { "acp": ["./agent.sh"] } },
+            "Permissions": { "Rules": [{ "Action": action, "Command": "touch brewed" }] },
+        }));
+        let server = workspace.web_socket();
+        let mut client = server.client("me").await;
+        let thread = thread(&mut client, "tea").await;
+        let ran = turn(&mut client, &thread, "A shell.", None).await;
+        assert_eq!(agent_text(&ran), said, "{action}: {ran}");
+        server.kill().await;
+    }
+}
+
+#[tokio::test]
+async fn a_form_of_an_agent_is_filled_in_by_a_user() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let declared = json!({ "appBindingVersion": 1, "mcpElicitation": true, "approvalSupport": true });
+    let mut client = server.client_with("me", declared).await;
+    let thread = thread(&mut client, "tea").await;
+    client.start_turn(&thread, "A form.").await;
+    let asked = client.wait_for("mcpServer/elicitation/request").await;
+    assert_eq!(asked["params"]["serverName"], "tea", "{asked}");
+    let answer = json!({ "action": "accept", "content": { "leaf": "mint" } });
+    client.reply(&asked, answer.clone()).await;
+    ended(&mut client).await;
+    assert_eq!(answers(&workspace), [answer]);
+    // Without anybody to ask, the agent goes on.
+    let mut other = server.client("other").await;
+    let thread = self::thread(&mut other, "tea").await;
+    client
+        .call("thread/unsubscribe", json!({ "threadId": thread }))
+        .await;
+    turn(&mut other, &thread, "A form.", None).await;
+    assert_eq!(answers(&workspace)[1]["action"], "cancel");
+}
+
+#[tokio::test]
+async fn the_agent_names_the_thread_and_gets_its_model_and_mode() {
+    let workspace = workspace();
+    let options = r#""configOptions":[{"id":"m","name":"Model","category":"model","type":"select","currentValue":"a","options":[{"value":"a","name":"A"},{"value":"b","name":"B"}]}],"modes":{"currentModeId":"code","availableModes":[{"id":"code","name":"Code"},{"id":"plan","name":"Plan"}]}"#;
+    std::fs::write(workspace.path().join("options"), options).unwrap();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let config = json!({ "engine": "tea", "model": "B", "mode": "plan" });
+    let params = json!({ "identity": { "channelName": "test" }, "config": config });
+    let started = client.call("thread/start", params).await;
+    let thread = started["thread"]["id"].as_str().unwrap().to_owned();
+    turn(&mut client, &thread, "A title.", None).await;
+    let renamed = client.wait_for("thread/renamed").await;
+    assert_eq!(renamed["params"]["displayName"], "A title.", "{renamed}");
+    let renamed = client.wait_for("thread/renamed").await;
+    assert_eq!(renamed["params"]["displayName"], "A pot of tea", "{renamed}");
+    let chosen = read(&workspace, "chosen");
+    assert!(
+        chosen.contains(r#""configId":"m","sessionId":"s-1","value":"b""#)
+            && chosen.contains(r#""modeId":"plan""#),
+        "{chosen}"
+    );
+}
+
+#[tokio::test]
+async fn an_agent_that_floods_is_ended_and_one_that_is_deaf_is_killed() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    let flooded = turn(&mut client, &thread, "Please flood.", None).await;
+    assert!(
+        error(&flooded).contains("flood") || error(&flooded).contains("since it sent"),
+        "{}",
+        error(&flooded)
+    );
+    std::fs::write(workspace.path().join("deaf"), "").unwrap();
+    let started = client.start_turn(&thread, "Please wait.").await;
+    client
+        .find("the agent speaks", |message| {
+            message.to_string().contains("brewing")
+        })
+        .await;
+    client
+        .call("turn/interrupt", json!({ "threadId": thread, "turnId": started }))
+        .await;
+    let cancelled = ended(&mut client).await;
+    assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
+    // It stays after the end of its input, and the next Turn does not wait for it.
+    std::fs::remove_file(workspace.path().join("deaf")).unwrap();
+    let next = turn(&mut client, &thread, "Go on.", Some("accept")).await;
+    assert_eq!(next["status"], "completed", "{next}");
+}
+
+#[tokio::test]
+async fn the_plan_and_the_use_of_an_agent_are_recorded() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    let turn = turn(&mut client, &thread, "Boil.", Some("accept")).await;
+    let plan = client.wait_for("plan/updated").await;
+    assert_eq!(plan["params"]["todos"][0]["content"], "boil", "{plan}");
+    assert_eq!(turn["cost"], 0.5, "{turn}");
 }

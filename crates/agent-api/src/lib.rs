@@ -21,6 +21,7 @@ pub mod model_catalog;
 pub mod model_providers;
 mod once;
 pub mod outside;
+pub mod permission;
 pub mod picture;
 pub mod policy;
 mod process;

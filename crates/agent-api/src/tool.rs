@@ -7,9 +7,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bobbin_model::item::CommandExecution;
 use bobbin_model::{
-    ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, QuestionAnswer,
-    SandboxProfile, Scope, SeenFile, Sender, ThreadConfig, ThreadId, ToolAnswer, TurnId,
+    ApprovalPolicy, CallPreview, CommandStatus, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange,
+    QuestionAnswer, SandboxProfile, Scope, SeenFile, Sender, ThreadConfig, ThreadId, ToolAnswer, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -132,13 +133,58 @@ pub struct CommandLine {
     pub sandboxed_by: Vec<String>,
 }
 
+impl CommandLine {
+    /// Returns the terminal view of a call whose command starts.
+    pub fn started(&self, call_id: &str) -> CommandExecution {
+        CommandExecution {
+            command: self.command.clone(),
+            working_directory: self.working_directory.to_string_lossy().into_owned(),
+            status: CommandStatus::InProgress,
+            aggregated_output: String::new(),
+            exit_code: None,
+            duration_ms: None,
+            call_id: call_id.to_owned(),
+            original_output_chars: None,
+            truncated: false,
+            sandboxed: self.sandboxed,
+            held_by: self.sandboxed_by.clone(),
+            session_id: None,
+            output_path: None,
+            background_reason: None,
+        }
+    }
+
+    /// Returns the terminal view of a call whose command has ended; `None`: the call failed without an end of its own.
+    pub fn ended(&self, call_id: &str, end: Option<&CommandEnd>) -> CommandExecution {
+        let base = self.started(call_id);
+        match end {
+            Some(end) => CommandExecution {
+                status: end.status,
+                aggregated_output: end.output.clone(),
+                exit_code: end.exit_code,
+                duration_ms: Some(u64::try_from(end.duration.as_millis()).unwrap_or(u64::MAX)),
+                original_output_chars: end.truncated.then_some(end.output_chars),
+                truncated: end.truncated,
+                output_path: end.output_path.clone(),
+                session_id: end.background.as_ref().map(|(session, _)| session.clone()),
+                background_reason: end.background.as_ref().map(|(_, reason)| *reason),
+                ..base
+            },
+            None => CommandExecution {
+                status: CommandStatus::Failed,
+                ..base
+            },
+        }
+    }
+}
+
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandEnd {
     /// Exit code, if it exited.
     pub exit_code: Option<i32>,
     /// Kind of its end.
-    pub status: bobbin_model::CommandStatus,
+    pub status: CommandStatus,
     /// The first and last part of its output.
     pub output: String,
     /// Characters of its whole output.

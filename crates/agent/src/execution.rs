@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::TurnGone;
-use bobbin_agent_api::tool::{CallContext, CommandEnd, CommandLine, OutputSink, PreparedCall, ToolOutput};
+use bobbin_agent_api::tool::{CallContext, CommandLine, OutputSink, PreparedCall, ToolOutput};
 use bobbin_core::engine::{OpenItem, TurnContext};
-use bobbin_model::item::{CommandExecution, ExecutionStatus};
-use bobbin_model::{CommandStatus, ItemBody};
+use bobbin_model::ItemBody;
+use bobbin_model::item::ExecutionStatus;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -68,7 +68,7 @@ impl<'a> Execution<'a> {
         let terminal = match command.filter(|_| features.command_execution) {
             Some(line) => {
                 let item = turn
-                    .open(ItemBody::CommandExecution(running(&line, &call.id)))
+                    .open(ItemBody::CommandExecution(line.started(&call.id)))
                     .await?;
                 Some((line, item))
             }
@@ -149,7 +149,7 @@ impl<'a> Execution<'a> {
     async fn complete(self, output: &ToolOutput, began: Instant) -> Result<(), TurnGone> {
         let cancelled = self.stop.is_cancelled();
         if let Some((line, item)) = self.terminal {
-            let body = ended(&line, &self.call.id, output.command.as_ref());
+            let body = line.ended(&self.call.id, output.command.as_ref());
             item.complete(Some(ItemBody::CommandExecution(body))).await?;
         }
         if let Some(item) = self.lifecycle {
@@ -197,47 +197,6 @@ fn lifecycle(call: &Call, status: ExecutionStatus, end: Option<(&ToolOutput, Ins
 fn clean(text: &str) -> String {
     let shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(shown).take(PREVIEW_CHARS).collect()
-}
-
-fn running(line: &CommandLine, call_id: &str) -> CommandExecution {
-    CommandExecution {
-        command: line.command.clone(),
-        working_directory: line.working_directory.to_string_lossy().into_owned(),
-        status: CommandStatus::InProgress,
-        aggregated_output: String::new(),
-        exit_code: None,
-        duration_ms: None,
-        call_id: call_id.to_owned(),
-        original_output_chars: None,
-        truncated: false,
-        sandboxed: line.sandboxed,
-        held_by: line.sandboxed_by.clone(),
-        session_id: None,
-        output_path: None,
-        background_reason: None,
-    }
-}
-
-fn ended(line: &CommandLine, call_id: &str, end: Option<&CommandEnd>) -> CommandExecution {
-    let base = running(line, call_id);
-    match end {
-        Some(end) => CommandExecution {
-            status: end.status,
-            aggregated_output: end.output.clone(),
-            exit_code: end.exit_code,
-            duration_ms: Some(millis(end.duration)),
-            original_output_chars: end.truncated.then_some(end.output_chars),
-            truncated: end.truncated,
-            output_path: end.output_path.clone(),
-            session_id: end.background.as_ref().map(|(session, _)| session.clone()),
-            background_reason: end.background.as_ref().map(|(_, reason)| *reason),
-            ..base
-        },
-        None => CommandExecution {
-            status: CommandStatus::Failed,
-            ..base
-        },
-    }
 }
 
 fn millis(duration: std::time::Duration) -> u64 {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::hook::{HookEvent, HookInput, HookReport, HookSaid, Hooks};
 use bobbin_agent_api::model::{Call, Message};
+use bobbin_agent_api::permission::with_rule;
 use bobbin_agent_api::policy::{Judgement, Ruling};
 use bobbin_agent_api::tool::Permission;
 use bobbin_core::engine::EngineFailure;
@@ -16,7 +17,6 @@ use bobbin_model::item::UserMessage;
 use bobbin_model::{CompactionTrigger, DeliveryMode, InputPart, Item, ItemBody, TurnId};
 use serde_json::{Map, Value, json};
 
-use super::call::with_rule;
 use super::turn::TurnRun;
 
 /// Code of the error that a message was blocked. The model does not read such a message.

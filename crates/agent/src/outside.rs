@@ -9,6 +9,7 @@ use bobbin_agent_api::cut::head;
 use bobbin_agent_api::hook::{HookEvent, HookInput, HookReport, HookSaid, Hooks};
 use bobbin_agent_api::model::Call;
 use bobbin_agent_api::outside::{OutsideAnswer, OutsideCall, OutsideCalls, OutsideError};
+use bobbin_agent_api::permission::permission_of;
 use bobbin_agent_api::tool::{CallContext, OutputSink, Permission, ToolEnvironment};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::Threads;
@@ -18,7 +19,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::call::{permission_of, prepare};
+use super::call::prepare;
 use super::hooks::with_hook;
 
 /// Most bytes of a result that hooks get.
@@ -83,7 +84,7 @@ impl CallsOutside {
             return refused(&format!("refused: {hook}: {text}"));
         }
         let permission = with_hook(
-            permission_of(&environment, &call, &*prepared),
+            permission_of(&environment, &call.tool, &*prepared),
             said.asks,
             &call.tool,
         );

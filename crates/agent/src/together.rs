@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::hook::HookEvent;
+use bobbin_agent_api::permission::permission_of;
 use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_agent_api::undo::FileChanges;
 use bobbin_core::engine::{Ask, TurnContext};
@@ -20,7 +21,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
 
-use super::call::{GRACE, permission_of, prepare, stopped_for};
+use super::call::{GRACE, prepare, stopped_for};
 use super::execution::Execution;
 use super::turn::TurnRun;
 use bobbin_agent_api::model::Call;
@@ -79,7 +80,7 @@ impl TurnRun {
             let Ok(prepared) = self.prepare(call).await else {
                 break;
             };
-            let permission = permission_of(self.turn.environment(), call, &*prepared);
+            let permission = permission_of(self.turn.environment(), &call.tool, &*prepared);
             if prepared.inquiry().is_some() || permission != Permission::Free {
                 break;
             }
@@ -177,7 +178,7 @@ async fn ask_ahead(turn: TurnContext, tools: ToolSet, calls: &[Call]) {
         };
         let is_known = !files.iter().any(|file| changed.contains(file));
         changed.extend(files);
-        let permission = permission_of(turn.environment(), call, &*prepared);
+        let permission = permission_of(turn.environment(), &call.tool, &*prepared);
         if let Permission::Ask { scope, reason } = permission
             && at > 0
             && is_known

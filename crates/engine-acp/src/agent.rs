@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_acp_wire::{
-    AuthMethod, ClientCapabilities, Implementation, InitializeParams, InitializeResult,
-    RequestPermissionParams, SessionNotification, VERSION, method,
+    AuthMethod, ClientCapabilities, CreateTerminalParams, ElicitationCapabilities, ElicitationParams,
+    FileCapabilities, Implementation, InitializeParams, InitializeResult, ReadTextFileParams,
+    RequestPermissionParams, SessionNotification, Supported, TerminalParams, VERSION, WriteTextFileParams,
+    method,
 };
 use bobbin_children::{Children, Environment, ProcessSpec};
 use bobbin_framing::{Limits, Transport};
@@ -20,6 +22,9 @@ use bobbin_peer::{
 };
 use bobbin_supervise::{Child, Ended, causes};
 use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use crate::settings::EngineConfig;
@@ -52,6 +57,20 @@ pub(crate) struct AgentStart {
 pub(crate) enum Event {
     Update(Box<SessionNotification>),
     Permission(Box<RequestPermissionParams>, Responder),
+    Read(ReadTextFileParams, Responder),
+    Write(WriteTextFileParams, Responder),
+    Run(Box<CreateTerminalParams>, Responder),
+    Terminal(TerminalRequest, TerminalParams, Responder),
+    Form(Box<ElicitationParams>, Responder),
+}
+
+/// A request about a terminal that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TerminalRequest {
+    Output,
+    WaitForExit,
+    Kill,
+    Release,
 }
 
 /// A running agent that was greeted.
@@ -93,7 +112,7 @@ impl AgentStart {
             .map_err(|error| format!("The agent {name} cannot be connected: {error}."))?;
         let params = InitializeParams {
             protocol_version: VERSION,
-            client_capabilities: ClientCapabilities::default(),
+            client_capabilities: offered(),
             client_info: Some(Implementation {
                 name: "bobbin".to_owned(),
                 title: Some("Bobbin".to_owned()),
@@ -246,10 +265,65 @@ fn options() -> PeerOptions {
     }
 }
 
+/// Returns what agents may ask of this client.
+fn offered() -> ClientCapabilities {
+    ClientCapabilities {
+        fs: FileCapabilities {
+            read_text_file: true,
+            write_text_file: true,
+        },
+        terminal: true,
+        elicitation: Some(ElicitationCapabilities {
+            form: Some(Supported {}),
+            url: None,
+        }),
+        ..ClientCapabilities::default()
+    }
+}
+
 /// Returns the handlers of an agent's messages. What was not offered is answered `-32601`.
 fn handlers(events: &mpsc::Sender<Event>) -> Handlers {
-    let (news, questions) = (events.clone(), events.clone());
-    Handlers::new()
+    use TerminalRequest::{Kill, Output, Release, WaitForExit};
+    let news = events.clone();
+    let mut handlers = Handlers::new();
+    for (method, request) in [
+        (method::TERMINAL_OUTPUT, Output),
+        (method::TERMINAL_WAIT_FOR_EXIT, WaitForExit),
+        (method::TERMINAL_KILL, Kill),
+        (method::TERMINAL_RELEASE, Release),
+    ] {
+        let asked = asked(events, move |params, responder| {
+            Event::Terminal(request, params, responder)
+        });
+        handlers = handlers.on_call_deferred(method, Mode::ordered(LANE), asked);
+    }
+    let permission = asked(events, |params, responder| {
+        Event::Permission(Box::new(params), responder)
+    });
+    let run = asked(events, |params, responder| {
+        Event::Run(Box::new(params), responder)
+    });
+    let form = asked(events, |params, responder| {
+        Event::Form(Box::new(params), responder)
+    });
+    handlers
+        .on_call_deferred(
+            method::SESSION_REQUEST_PERMISSION,
+            Mode::ordered(LANE),
+            permission,
+        )
+        .on_call_deferred(
+            method::FS_READ_TEXT_FILE,
+            Mode::ordered(LANE),
+            asked(events, Event::Read),
+        )
+        .on_call_deferred(
+            method::FS_WRITE_TEXT_FILE,
+            Mode::ordered(LANE),
+            asked(events, Event::Write),
+        )
+        .on_call_deferred(method::TERMINAL_CREATE, Mode::ordered(LANE), run)
+        .on_call_deferred(method::ELICITATION_CREATE, Mode::ordered(LANE), form)
         .on_notification_deferred(
             method::SESSION_UPDATE,
             Mode::ordered(LANE),
@@ -264,25 +338,26 @@ fn handlers(events: &mpsc::Sender<Event>) -> Handlers {
                 }
             },
         )
-        .on_call_deferred(
-            method::SESSION_REQUEST_PERMISSION,
-            Mode::ordered(LANE),
-            move |context: CallContext, responder: Responder| {
-                let questions = questions.clone();
-                async move {
-                    match context.decode::<RequestPermissionParams>() {
-                        // The receiver is gone once the Turn is over.
-                        Ok(asked) => drop(
-                            questions
-                                .send(Event::Permission(Box::new(asked), responder))
-                                .await,
-                        ),
-                        Err(error) => responder.err(error),
-                    }
-                }
-            },
-        )
         .ignore_notifications("_")
+}
+
+/// Returns the handler of a request, which passes it on in its order.
+fn asked<P: DeserializeOwned + Send + 'static>(
+    events: &mpsc::Sender<Event>,
+    event: impl Fn(P, Responder) -> Event + Send + Sync + Copy + 'static,
+) -> impl Fn(CallContext, Responder) -> BoxFuture<'static, ()> + Send + Sync + 'static {
+    let events = events.clone();
+    move |context, responder| {
+        let events = events.clone();
+        async move {
+            match context.decode::<P>() {
+                // The receiver is gone once the Turn is over.
+                Ok(params) => drop(events.send(event(params, responder)).await),
+                Err(error) => responder.err(error),
+            }
+        }
+        .boxed()
+    }
 }
 
 /// Returns a handle for calls beside the owner of an agent.

@@ -8,11 +8,12 @@ use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment};
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
 use bobbin_model::ContextWindow;
-use bobbin_tools::ProgramSandbox;
+use bobbin_tools::{Commands, ProgramSandbox, ToolSet};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use crate::agent::AgentStart;
+use crate::requests::AgentTools;
 use crate::settings::{self, DeclaredEngine};
 use crate::turn::AgentTurn;
 
@@ -32,6 +33,10 @@ pub struct Surroundings {
     pub sessions: PathBuf,
     /// Records the changes of files.
     pub undo: Option<Arc<dyn Undo>>,
+    /// The tools of the server's own agent, of which those for files serve the requests of other agents.
+    pub tools: ToolSet,
+    /// Runs the commands that agents ask for.
+    pub commands: Commands,
 }
 
 /// Runs the Turns of Threads that name another agent, and all others with another engine.
@@ -41,6 +46,7 @@ pub struct AcpEngine<E> {
     start: AgentStart,
     sessions: PathBuf,
     undo: Option<Arc<dyn Undo>>,
+    tools: AgentTools,
 }
 
 impl<E> AcpEngine<E> {
@@ -54,6 +60,8 @@ impl<E> AcpEngine<E> {
             homes,
             sessions,
             undo,
+            tools,
+            commands,
         } = surroundings;
         Self {
             engine,
@@ -67,6 +75,10 @@ impl<E> AcpEngine<E> {
             },
             sessions,
             undo,
+            tools: AgentTools {
+                files: tools,
+                commands,
+            },
         }
     }
 }
@@ -86,6 +98,7 @@ impl<E: Engine> Engine for AcpEngine<E> {
             start: self.start.clone(),
             sessions: self.sessions.clone(),
             undo: self.undo.clone(),
+            tools: self.tools.clone(),
             turn,
         };
         run.run().boxed()

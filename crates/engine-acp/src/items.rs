@@ -3,7 +3,7 @@
 //! Owns the open Items. Bounded by the number of calls and the bytes of updates in one Turn; an agent over them is ended.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bobbin_acp_wire::{
     ContentBlock, PlanPriority, PlanStatus, SessionUpdate, Severity, ToolCall, ToolCallContent,
@@ -13,15 +13,20 @@ use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::cut::head_and_tail;
 use bobbin_agent_api::tool::MAX_RESULT_BYTES;
 use bobbin_core::engine::{Billed, OpenItem, TurnContext};
+use bobbin_core::{Command, Retitle};
 use bobbin_model::plan::{Plan, Todo, TodoPriority, TodoStatus};
-use bobbin_model::{CallPreview, ContextWindow, ItemBody, Json, TokenUsage};
+use bobbin_model::{CallPreview, ContextWindow, ItemBody, Json, TokenUsage, TurnId, title_of_input};
 use bobbin_undo::preview;
 use serde_json::{Value, json};
+
+use crate::permission;
 
 /// Most calls of one Turn.
 const MAX_CALLS: usize = 4096;
 /// Most bytes of text in the updates of one Turn.
 const MAX_BYTES: usize = 32 << 20;
+/// Most characters of a title.
+const MAX_TITLE: usize = 100;
 /// Most steps of a plan.
 const MAX_STEPS: usize = 256;
 
@@ -63,6 +68,8 @@ struct ShownCall {
     /// `None` once its arguments are complete.
     item: Option<OpenItem>,
     is_done: bool,
+    /// Whether a rule or a user has allowed it.
+    is_allowed: bool,
 }
 
 impl Shown {
@@ -130,6 +137,13 @@ impl Shown {
                 self.count(message.len())?;
                 Ok(self.note("engine_notice", message).await?)
             }
+            SessionUpdate::SessionInfoUpdate {
+                title: Some(Some(title)),
+                ..
+            } => {
+                self.title(&title).await;
+                Ok(())
+            }
             // What is the user's own, replayed or of a session that this Thread does not show.
             SessionUpdate::UserMessageChunk { .. }
             | SessionUpdate::AvailableCommandsUpdate { .. }
@@ -143,6 +157,30 @@ impl Shown {
         }
     }
 
+    /// Names the Thread as the agent does, unless a user has named it.
+    async fn title(&self, title: &str) {
+        let said = self.turn.at_start().turn.items.first();
+        let before = said.and_then(|item| match &item.body {
+            ItemBody::UserMessage(message) => title_of_input(&message.native),
+            _ => None,
+        });
+        let title: String = title.trim().chars().take(MAX_TITLE).collect();
+        let Some(before) = before.filter(|_| self.turn.turn() == TurnId(1) && !title.is_empty()) else {
+            return;
+        };
+        let Ok(thread) = self.turn.threads().thread(self.turn.thread()).await else {
+            return;
+        };
+        let command = Command::Retitle(Retitle {
+            before,
+            display_name: title,
+            spent: (TokenUsage::default(), 0),
+            // The title is a convenience: nothing depends on it.
+            reply: Box::new(drop),
+        });
+        thread.send(command).await;
+    }
+
     /// Notes a call that the agent asks about, with complete arguments. Returns everything that is known of it.
     pub(crate) async fn asked(&mut self, call: ToolCall) -> Result<ToolCall, NotShown> {
         let id = call.tool_call_id.clone();
@@ -152,6 +190,34 @@ impl Shown {
         };
         shown.complete_arguments().await?;
         Ok(shown.call.clone())
+    }
+
+    /// Notes that a call was allowed.
+    pub(crate) fn allow(&mut self, call: &str) {
+        if let Some(shown) = self.calls.get_mut(call) {
+            shown.is_allowed = true;
+        }
+    }
+
+    /// Returns the files of the calls that were allowed.
+    pub(crate) fn allowed_paths(&self) -> Vec<PathBuf> {
+        let allowed = self.calls.values().filter(|shown| shown.is_allowed);
+        allowed
+            .flat_map(|shown| permission::paths(&shown.call, &self.root))
+            .collect()
+    }
+
+    /// Whether a call with exactly this command line was allowed.
+    pub(crate) fn allows_command(&self, line: &str) -> bool {
+        let mut allowed = self.calls.values().filter(|shown| shown.is_allowed);
+        allowed.any(|shown| permission::command(&shown.call) == Some(line))
+    }
+
+    /// Returns the id of a call that has not ended and is of a kind.
+    pub(crate) fn open_call(&self, is: impl Fn(&ToolCall, &Path) -> bool) -> Option<String> {
+        let mut open = self.calls.values().filter(|shown| !shown.is_done);
+        let found = open.find(|shown| is(&shown.call, &self.root))?;
+        Some(found.call.tool_call_id.clone())
     }
 
     /// Records a sentence for the user.
@@ -216,7 +282,11 @@ impl Shown {
         }
     }
 
-    async fn call(&mut self, update: ToolCall) -> Result<(), NotShown> {
+    /// Records news of a call.
+    ///
+    /// # Errors
+    /// [`NotShown`].
+    pub(crate) async fn call(&mut self, update: ToolCall) -> Result<(), NotShown> {
         self.count(size_of(&update))?;
         let id = update.tool_call_id.clone();
         if !self.calls.contains_key(&id) {
@@ -240,6 +310,7 @@ impl Shown {
                 call,
                 item,
                 is_done: false,
+                is_allowed: false,
             };
             self.calls.insert(id.clone(), shown);
         }
@@ -391,6 +462,13 @@ fn result(call_id: String, result: String, success: bool, change: Option<CallPre
         pictures: Vec::new(),
         change: change.map(Box::new),
         tool_name: None,
+    }
+}
+
+/// Returns a text as the content of a call.
+pub(crate) fn text_content(text: &str) -> ToolCallContent {
+    ToolCallContent::Content {
+        content: ContentBlock::text(text),
     }
 }
 

@@ -9,12 +9,16 @@
 //! This crate knows no client and no dialect. The messages are in `bobbin-acp-wire`, the connection is a `bobbin-peer`.
 
 mod agent;
+mod checks;
+mod choices;
 mod engine;
 mod items;
 mod permission;
 mod prompt;
+mod requests;
 pub mod settings;
 mod stored;
 mod turn;
 
+pub use checks::check;
 pub use engine::{AcpEngine, Surroundings};

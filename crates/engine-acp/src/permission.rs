@@ -93,12 +93,12 @@ pub(crate) fn outcome(options: &[PermissionOption], allows: bool) -> PermissionO
 }
 
 /// Returns the command line of a call that says one.
-fn command(call: &ToolCall) -> Option<&str> {
+pub(crate) fn command(call: &ToolCall) -> Option<&str> {
     call.raw_input.as_ref()?.get("command")?.as_str()
 }
 
 /// Returns the paths of a call, absolute.
-fn paths(call: &ToolCall, root: &Path) -> Vec<PathBuf> {
+pub(crate) fn paths(call: &ToolCall, root: &Path) -> Vec<PathBuf> {
     let located = call.locations.iter().flatten().map(|location| &location.path);
     let changed = call.content.iter().flatten().filter_map(|content| match content {
         ToolCallContent::Diff { path, .. } => Some(path),

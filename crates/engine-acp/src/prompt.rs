@@ -1,14 +1,23 @@
 //! The user's input as blocks of a prompt, and an earlier conversation as text.
 
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use bobbin_acp_wire::ContentBlock;
+use bobbin_files::read_bytes;
 use bobbin_model::{InputPart, Item, ItemBody, Turn};
 
 /// Most bytes of an earlier conversation; its end is the newest.
 const MAX_HISTORY: usize = 64 << 10;
 
-/// Returns the users' messages among Items as blocks of a prompt.
-pub(crate) fn blocks<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<ContentBlock> {
-    let messages = items.into_iter().filter_map(|item| match &item.body {
+/// Largest picture that is sent.
+const MAX_PICTURE_BYTES: u64 = 8 << 20;
+
+/// Returns the users' messages among Items as blocks of a prompt. With `pictures`, the folder of relative paths, pictures
+/// on this machine are sent whole; otherwise, and where one cannot be read, as links. Blocks on the disk.
+pub(crate) fn blocks(items: &[Item], pictures: Option<&Path>) -> Vec<ContentBlock> {
+    let messages = items.iter().filter_map(|item| match &item.body {
         ItemBody::UserMessage(message) => Some(message),
         _ => None,
     });
@@ -17,18 +26,39 @@ pub(crate) fn blocks<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Conte
         if message.native.is_empty() {
             blocks.push(ContentBlock::text(message.text().into_owned()));
         }
-        blocks.extend(message.native.iter().map(block));
+        blocks.extend(message.native.iter().map(|part| block(part, pictures)));
     }
     blocks
 }
 
-fn block(part: &InputPart) -> ContentBlock {
+fn block(part: &InputPart, pictures: Option<&Path>) -> ContentBlock {
+    if let (InputPart::LocalImage { path, mime_type, .. }, Some(root)) = (part, pictures)
+        && let Some(picture) = picture(&root.join(path), mime_type.as_deref())
+    {
+        return picture;
+    }
     match part.materialized() {
         InputPart::Text { text } => ContentBlock::text(text),
         InputPart::Image { url } => link(url.clone(), url),
         InputPart::LocalImage { path, .. } => link(format!("file://{path}"), path),
         other => ContentBlock::text(other.display().into_owned()),
     }
+}
+
+fn picture(path: &Path, mime_type: Option<&str>) -> Option<ContentBlock> {
+    let bytes = read_bytes(path, MAX_PICTURE_BYTES).ok()?;
+    let of_name = || match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "png" => Some("image/png"),
+        "jpg" | "jpeg" => Some("image/jpeg"),
+        "gif" => Some("image/gif"),
+        "webp" => Some("image/webp"),
+        _ => None,
+    };
+    Some(ContentBlock::Image {
+        data: BASE64_STANDARD.encode(bytes),
+        mime_type: mime_type.or_else(of_name)?.to_owned(),
+        uri: None,
+    })
 }
 
 fn link(uri: String, name: String) -> ContentBlock {
@@ -76,6 +106,7 @@ mod tests {
     #[test]
     fn parts_become_text_and_pictures_become_links() {
         let text = |text: &str| InputPart::Text { text: text.into() };
+        let block = |part: &InputPart| super::block(part, None);
         assert_eq!(block(&text("boil")), ContentBlock::text("boil"));
         let file = InputPart::FileRef {
             path: "a.txt".into(),
@@ -89,5 +120,25 @@ mod tests {
         };
         assert_eq!(block(&picture), link("file:///a.png".into(), "/a.png".into()));
         assert_eq!(history(&[]), None);
+    }
+
+    #[test]
+    fn a_picture_is_sent_whole_to_an_agent_that_takes_pictures() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.png"), "png").unwrap();
+        let picture = |path: &str| InputPart::LocalImage {
+            path: path.into(),
+            mime_type: None,
+            file_name: None,
+        };
+        let sent = block(&picture("a.png"), Some(folder.path()));
+        let expected = ContentBlock::Image {
+            data: "cG5n".into(),
+            mime_type: "image/png".into(),
+            uri: None,
+        };
+        assert_eq!(sent, expected);
+        let gone = block(&picture("b.png"), Some(folder.path()));
+        assert_eq!(gone, link("file://b.png".into(), "b.png".into()));
     }
 }

@@ -7,28 +7,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_acp_wire::{
-    ContentBlock, LoadSessionParams, NewSessionParams, NewSessionResult, OpenedSession, PermissionOutcome,
-    PromptParams, PromptResult, RequestPermissionParams, RequestPermissionResult, SessionParams, StopReason,
-    code, method,
+    ContentBlock, ElicitationAction, ElicitationResult, LoadSessionParams, NewSessionParams,
+    NewSessionResult, OpenedSession, PromptParams, PromptResult, SessionParams, StopReason, code, method,
 };
 use bobbin_agent_api::TurnGone;
-use bobbin_agent_api::policy::Judgement;
 use bobbin_agent_api::tool::Touches;
 use bobbin_agent_api::undo::{FileChanges, OpenCall, RecordedTurn, Undo};
 use bobbin_children::Exit;
-use bobbin_core::engine::{Ask, EngineFailure, TurnContext};
-use bobbin_peer::{CallError, Responder};
+use bobbin_core::engine::{EngineFailure, TurnContext};
+use bobbin_model::Item;
+use bobbin_peer::{CallError, ErrorObject};
 use bobbin_undo::Changes;
-use futures_util::StreamExt as _;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::agent::{Agent, AgentStart, Event, OPENING, handle, last_words, login};
-use crate::items::{NotShown, Shown, tool_name};
-use crate::permission;
+use crate::choices::{Choices, Choose, choices};
+use crate::items::{NotShown, Shown};
 use crate::prompt;
+use crate::requests::{AgentTools, Requests, cancel_permission};
 use crate::settings::{DeclaredEngine, EngineConfig, fingerprint};
 use crate::stored::{SentTurn, SessionFile, StoredSession};
 
@@ -40,8 +37,6 @@ const CHANGES: Duration = Duration::from_secs(1);
 const LAST_NEWS: Duration = Duration::from_millis(500);
 /// Ended Turns that are compared with the session, and of which a new session gets the text.
 const TURNS: u32 = 64;
-/// Most open questions of an agent; a further one is answered as cancelled.
-const MAX_QUESTIONS: usize = 32;
 
 /// One Turn.
 pub(crate) struct AgentTurn {
@@ -49,6 +44,7 @@ pub(crate) struct AgentTurn {
     pub(crate) start: AgentStart,
     pub(crate) sessions: PathBuf,
     pub(crate) undo: Option<Arc<dyn Undo>>,
+    pub(crate) tools: AgentTools,
     pub(crate) turn: TurnContext,
 }
 
@@ -164,15 +160,19 @@ impl AgentTurn {
         let mut blocks = Vec::new();
         let cost = known.as_ref().map_or(0, |known| known.cost_micros);
         let resumed = match known {
-            Some(known) => self.reopen(agent, &known.session).await?.then_some(known.session),
+            Some(known) => self.reopen(agent, &known.session).await?,
             None => None,
         };
         let is_new = resumed.is_none();
-        let session = match resumed {
-            Some(session) => session,
+        let (session, opened) = match resumed {
+            Some(resumed) => resumed,
             None => self.open(agent).await?,
         };
         let mut shown = Shown::new(&self.turn, if is_new { 0 } else { cost });
+        let unknown = self.choose(agent, &session, &opened).await?;
+        if let Some(unknown) = unknown.filter(|_| is_new) {
+            shown.note("engine_model_unknown", unknown).await?;
+        }
         if is_new && let Some(history) = prompt::history(&before) {
             let text = format!(
                 "The agent {} does not remember this conversation. A new session of it got the conversation as text.",
@@ -181,7 +181,9 @@ impl AgentTurn {
             shown.note("engine_session_new", text).await?;
             blocks.push(history);
         }
-        blocks.extend(prompt::blocks(&self.turn.at_start().turn.items));
+        let takes_pictures = agent.info.agent_capabilities.prompt_capabilities.image;
+        let input = self.blocks(self.turn.at_start().turn.items.clone(), takes_pictures);
+        blocks.extend(input.await?);
         let mut record = StoredSession {
             engine: config.name.clone(),
             session: session.clone(),
@@ -197,7 +199,7 @@ impl AgentTurn {
                 return Err(Failure::Failed(failure));
             }
             let added = self.turn.guidance().await?;
-            blocks = prompt::blocks(&added);
+            blocks = self.blocks(added, takes_pictures).await?;
             record.cost_micros = shown.cost_micros;
             if blocks.is_empty() {
                 record.answered = true;
@@ -222,8 +224,35 @@ impl AgentTurn {
         })
     }
 
-    /// Opens the agent's session again, without its replay. Returns `false` if the agent does not have it.
-    async fn reopen(&self, agent: &mut Agent, session: &str) -> Result<bool, Failure> {
+    /// Returns users' messages as blocks of a prompt.
+    async fn blocks(&self, items: Vec<Item>, takes_pictures: bool) -> Result<Vec<ContentBlock>, Failure> {
+        let root = self.turn.environment().root.clone();
+        let blocks = blocking(move || prompt::blocks(&items, takes_pictures.then_some(&*root)));
+        blocks.await.map_err(Failure::Failed)
+    }
+
+    /// Sets the session's options to the Thread's. Returns a sentence about a model that the agent does not have.
+    async fn choose(
+        &self,
+        agent: &mut Agent,
+        session: &str,
+        opened: &OpenedSession,
+    ) -> Result<Option<String>, Failure> {
+        let Choices { wanted, unknown } = choices(session, opened, &self.turn.environment().config);
+        for Choose { method, params } in wanted {
+            if let Err(error) = self.call::<serde_json::Value>(agent, method, &params).await? {
+                tracing::info!(%error, method, "an agent does not take a choice");
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Opens the agent's session again, without its replay. Returns `None` if the agent does not have it.
+    async fn reopen(
+        &self,
+        agent: &mut Agent,
+        session: &str,
+    ) -> Result<Option<(String, OpenedSession)>, Failure> {
         let capabilities = &agent.info.agent_capabilities;
         let resumes = capabilities.session_capabilities.resume.is_some();
         let loads = capabilities.load_session;
@@ -237,15 +266,15 @@ impl AgentTurn {
         let ways = [(resumes, method::SESSION_RESUME), (loads, method::SESSION_LOAD)];
         for (_, way) in ways.into_iter().filter(|(offered, _)| *offered) {
             match self.call::<OpenedSession>(agent, way, &params).await? {
-                Ok(_) => return Ok(true),
+                Ok(opened) => return Ok(Some((session.to_owned(), opened))),
                 Err(error) => tracing::debug!(%error, way, "an agent does not open a session again"),
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
-    /// Opens a new session of the agent and returns its id.
-    async fn open(&self, agent: &mut Agent) -> Result<String, Failure> {
+    /// Opens a new session of the agent and returns its id and its options.
+    async fn open(&self, agent: &mut Agent) -> Result<(String, OpenedSession), Failure> {
         let params = NewSessionParams {
             cwd: self.cwd(),
             mcp_servers: Vec::new(),
@@ -256,7 +285,7 @@ impl AgentTurn {
             .call::<NewSessionResult>(agent, method::SESSION_NEW, &params)
             .await?;
         match opened {
-            Ok(opened) => Ok(opened.session_id),
+            Ok(NewSessionResult { session_id, opened }) => Ok((session_id, opened)),
             Err(error) => Err(self.refused(agent, &error)),
         }
     }
@@ -307,8 +336,29 @@ impl AgentTurn {
         };
         let peer = handle(agent);
         let call = peer.call::<PromptResult>(method::SESSION_PROMPT, params);
+        let mut requests = Requests::new(&self.turn, &self.declared.config, &self.tools);
+        let answer = self.exchange(agent, session, call, shown, &mut requests).await;
+        // Nothing that the agent has asked for outlives its turn.
+        let ended = requests.end(shown).await;
+        let answer = answer?;
+        ended.map_err(|why| self.not_shown(&why))?;
+        match answer {
+            Ok(result) => Ok(result.stop_reason),
+            Err(error) => Err(self.refused(agent, &error)),
+        }
+    }
+
+    /// Records what the agent sends until it answers a prompt, and serves its requests.
+    async fn exchange(
+        &self,
+        agent: &mut Agent,
+        session: &str,
+        call: impl Future<Output = Result<PromptResult, CallError>>,
+        shown: &mut Shown,
+        requests: &mut Requests,
+    ) -> Result<Result<PromptResult, CallError>, Failure> {
+        let peer = handle(agent);
         tokio::pin!(call);
-        let mut questions: FuturesUnordered<BoxFuture<'static, ()>> = FuturesUnordered::new();
         let mut give_up: Option<Instant> = None;
         let answer = loop {
             let far = Instant::now() + Duration::from_hours(24);
@@ -322,10 +372,10 @@ impl AgentTurn {
                     }
                 }
                 () = sleep_until(give_up.unwrap_or(far)), if give_up.is_some() => return Err(Failure::Gone),
-                Some(()) = questions.next() => {}
+                served = requests.next(shown) => served.map_err(|why| self.not_shown(&why))?,
                 Some(event) = agent.events.recv() => match give_up {
                     Some(_) => cancel(event),
-                    None => self.event(event, session, shown, &mut questions).await?,
+                    None => self.event(event, session, shown, requests).await?,
                 },
                 answer = &mut call => break answer,
                 () = agent.child.lost() => break Err(CallError::ShutDown),
@@ -341,7 +391,7 @@ impl AgentTurn {
             loop {
                 tokio::select! {
                     biased;
-                    Some(event) = agent.events.recv() => self.event(event, session, shown, &mut questions).await?,
+                    Some(event) = agent.events.recv() => self.event(event, session, shown, requests).await?,
                     _ = &mut closing => return Err(Failure::Lost),
                 }
             }
@@ -349,15 +399,12 @@ impl AgentTurn {
         // All updates of a turn come before its answer, but may still be on their way through the queue.
         while !agent.is_read() || !agent.events.is_empty() {
             match agent.events.try_recv() {
-                Ok(event @ Event::Update(_)) => self.event(event, session, shown, &mut questions).await?,
-                Ok(event @ Event::Permission(..)) => cancel(event),
+                Ok(event @ Event::Update(_)) => self.event(event, session, shown, requests).await?,
+                Ok(event) => cancel(event),
                 Err(_) => tokio::task::yield_now().await,
             }
         }
-        match answer {
-            Ok(result) => Ok(result.stop_reason),
-            Err(error) => Err(self.refused(agent, &error)),
-        }
+        Ok(answer)
     }
 
     async fn event(
@@ -365,36 +412,35 @@ impl AgentTurn {
         event: Event,
         session: &str,
         shown: &mut Shown,
-        questions: &mut FuturesUnordered<BoxFuture<'static, ()>>,
+        requests: &mut Requests,
     ) -> Result<(), Failure> {
+        if of_session(&event) != Some(session) {
+            cancel(event);
+            return Ok(());
+        }
         let done = match event {
-            Event::Update(news) if news.session_id == session => shown.update(news.update).await,
-            Event::Update(_) => Ok(()),
-            Event::Permission(asked, responder) => {
-                if asked.session_id != session || questions.len() >= MAX_QUESTIONS {
-                    answer(responder, PermissionOutcome::Cancelled);
-                    return Ok(());
-                }
-                let RequestPermissionParams {
-                    tool_call, options, ..
-                } = *asked;
-                match shown.asked(tool_call).await {
-                    Ok(call) => {
-                        let (turn, config) = (self.turn.clone(), self.declared.config.clone());
-                        questions.push(Box::pin(async move {
-                            let allows = allows(&turn, &config, call).await;
-                            let outcome = allows.map_or(PermissionOutcome::Cancelled, |allows| {
-                                permission::outcome(&options, allows)
-                            });
-                            answer(responder, outcome);
-                        }));
-                        Ok(())
-                    }
-                    Err(why) => Err(why),
-                }
+            Event::Update(news) => shown.update(news.update).await,
+            Event::Permission(asked, responder) => requests.permission(*asked, responder, shown).await,
+            Event::Write(asked, responder) => requests.write(asked, responder, shown).await,
+            Event::Run(asked, responder) => requests.run(*asked, responder, shown).await,
+            Event::Read(asked, responder) => {
+                requests.read(asked, responder, shown);
+                Ok(())
+            }
+            Event::Terminal(request, asked, responder) => {
+                requests.terminal(request, &asked, responder);
+                Ok(())
+            }
+            Event::Form(asked, responder) => {
+                requests.form(*asked, responder);
+                Ok(())
             }
         };
-        done.map_err(|why| match why {
+        done.map_err(|why| self.not_shown(&why))
+    }
+
+    fn not_shown(&self, why: &NotShown) -> Failure {
+        match why {
             NotShown::Gone => Failure::Gone,
             NotShown::TooMuch(what) => Failure::Failed(EngineFailure::Stopped {
                 code: "engine_flood",
@@ -403,7 +449,7 @@ impl AgentTurn {
                     self.declared.config.name
                 ),
             }),
-        })
+        }
     }
 
     /// Returns the failure of a call that the agent has answered with an error, or not in time.
@@ -481,41 +527,35 @@ impl AgentTurn {
     }
 }
 
-/// Decides whether a call may run: by rules, then by earlier answers, the policy or a user.
-async fn allows(
-    turn: &TurnContext,
-    config: &EngineConfig,
-    call: bobbin_acp_wire::ToolCall,
-) -> Result<bool, TurnGone> {
-    let environment = turn.environment();
-    let (policy, root) = (environment.policy.clone(), environment.root.clone());
-    let (scope, reason) = permission::question(config, &call, &root);
-    let call_id = call.tool_call_id.clone();
-    let judged = blocking(move || permission::judge(&*policy, &call, &tool_name(&call), &root));
-    match judged.await {
-        Ok(Judgement::Allow) => Ok(true),
-        Ok(Judgement::Deny) => Ok(false),
-        Ok(Judgement::Ask) | Err(_) => {
-            let ask = Ask {
-                call_id,
-                scope,
-                reason,
-            };
-            Ok(turn.ask(ask).await?.approves())
-        }
-    }
+/// Returns the session of a message; `None` for a form outside of a session.
+fn of_session(event: &Event) -> Option<&str> {
+    Some(match event {
+        Event::Update(news) => &news.session_id,
+        Event::Permission(asked, _) => &asked.session_id,
+        Event::Read(asked, _) => &asked.session_id,
+        Event::Write(asked, _) => &asked.session_id,
+        Event::Run(asked, _) => &asked.session_id,
+        Event::Terminal(_, asked, _) => &asked.session_id,
+        Event::Form(asked, _) => return asked.scope.session_id.as_deref(),
+    })
 }
 
-/// Answers a question as cancelled, and drops an update.
+/// Answers a request that is not served, and drops an update.
 fn cancel(event: Event) {
     match event {
         Event::Update(_) => {}
-        Event::Permission(_, responder) => answer(responder, PermissionOutcome::Cancelled),
+        Event::Permission(_, responder) => cancel_permission(responder),
+        Event::Form(_, responder) => responder.ok(ElicitationResult {
+            action: ElicitationAction::Cancel,
+            content: None,
+        }),
+        Event::Read(_, responder)
+        | Event::Write(_, responder)
+        | Event::Run(_, responder)
+        | Event::Terminal(_, _, responder) => {
+            responder.err(ErrorObject::invalid_params("No prompt of this session runs."));
+        }
     }
-}
-
-fn answer(responder: Responder, outcome: PermissionOutcome) {
-    responder.ok(RequestPermissionResult { outcome });
 }
 
 /// Returns the failure that a reason to stop stands for; `None` at an ordinary end.

@@ -378,9 +378,10 @@ impl SubAgentProfiles for Profiles {
         let offered = self.shown().into_iter().filter(|one| one.hidden.is_none());
         let offered = offered.map(|one| {
             let Profile { name, definition } = one.declared.config;
-            let about = match (definition.description, definition.bin) {
+            let other = definition.bin.or(definition.engine);
+            let about = match (definition.description, other) {
                 (Some(about), _) => about.chars().take(MAX_ABOUT).collect(),
-                (None, Some(bin)) => format!("another agent, run as {bin}."),
+                (None, Some(other)) => format!("another agent, run as {other}."),
                 (None, None) => "an agent with instructions of its own.".to_owned(),
             };
             (name, about)
@@ -411,10 +412,12 @@ impl SubAgentProfiles for Profiles {
                 return Ok(Some(SubAgentProfile {
                     name,
                     runtime,
-                    model: definition
-                        .model
-                        .or(model)
-                        .filter(|_| runtime == SubAgentRuntime::Native),
+                    engine: definition.engine.filter(|_| runtime == SubAgentRuntime::Acp),
+                    model: match runtime {
+                        SubAgentRuntime::Native => definition.model.or(model),
+                        SubAgentRuntime::CliOneshot => None,
+                        SubAgentRuntime::Acp => definition.model,
+                    },
                     instructions: definition.instructions,
                     tools: definition.tool_allow_list.unwrap_or_default(),
                     denied_tools: definition.tool_deny_list.unwrap_or_default(),

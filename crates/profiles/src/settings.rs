@@ -40,7 +40,9 @@ pub struct ProfileDefinition {
     pub runtime: Option<SubAgentRuntime>,
     /// Its purpose; the model reads it.
     pub description: Option<String>,
-    /// `native`: the model, as `PROVIDER/MODEL`.
+    /// `acp`: the engine that runs it, one of `Engines`. Needed.
+    pub engine: Option<String>,
+    /// `native`: the model, as `PROVIDER/MODEL`. `acp`: a model of that agent.
     pub model: Option<String>,
     /// `native`: instructions beside those of every subagent.
     pub instructions: Option<String>,
@@ -227,6 +229,13 @@ impl ProfileDefinition {
                 None => Ok(()),
             },
             SubAgentRuntime::CliOneshot => self.check_command(),
+            SubAgentRuntime::Acp if self.bin.is_some() => {
+                Err("An acp profile has no 'bin'; 'engine' names one of Engines.".to_owned())
+            }
+            SubAgentRuntime::Acp => match &self.engine {
+                Some(engine) if !engine.trim().is_empty() => Ok(()),
+                _ => Err("An acp profile needs 'engine', one of Engines.".to_owned()),
+            },
         }
     }
 
@@ -396,7 +405,7 @@ fn of_file(section: Entries<ProfileDefinition>, source: &mut Source<'_>) -> Vec<
         let Profile { name, definition } = &profile.config;
         let kind = match definition.runtime() {
             SubAgentRuntime::Native => TrustKind::Setting,
-            SubAgentRuntime::CliOneshot => TrustKind::Server,
+            SubAgentRuntime::CliOneshot | SubAgentRuntime::Acp => TrustKind::Server,
         };
         source.add_item(profile.item(kind, item_name(name), what_runs(definition)));
     }
@@ -423,6 +432,9 @@ pub(crate) fn fingerprint(profile: &Profile, root: &Path) -> String {
 
 /// Describes to the user what a profile starts or instructs.
 fn what_runs(definition: &ProfileDefinition) -> String {
+    if let Some(engine) = &definition.engine {
+        return format!("gives tasks to the engine {}", plain(engine));
+    }
     let Some(bin) = &definition.bin else {
         return serde_json::to_string(definition).unwrap_or_default();
     };

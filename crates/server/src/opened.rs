@@ -256,6 +256,7 @@ pub async fn prepare(
         (&children_of_agents, &confined),
         environment_of_agents,
         records.clone(),
+        (tools.clone(), own_commands.clone()),
     );
     let engine = profiled(engine, hosted.profiles.clone(), own_commands, agent, records);
     let engine = AcpEngine::new(engine, config.engines.clone(), hosting);
@@ -404,6 +405,7 @@ fn agents(
     (children, sandbox): (&Children, &ProgramSandbox),
     environment: Environment,
     undo: Option<Arc<dyn Undo>>,
+    (tools, commands): (ToolSet, Commands),
 ) -> AgentSurroundings {
     AgentSurroundings {
         children: children.clone(),
@@ -413,6 +415,8 @@ fn agents(
         homes: workspace.state_directory().path().join("engines"),
         sessions: workspace.folder().join("engines"),
         undo,
+        tools,
+        commands,
     }
 }
 

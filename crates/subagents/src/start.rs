@@ -48,10 +48,10 @@ impl SubAgentScope {
             .await;
         if config.mode() == Mode::Plan
             && let Some(profile) = &profile
-            && profile.runtime == SubAgentRuntime::CliOneshot
+            && profile.runtime != SubAgentRuntime::Native
         {
             return Err(SubAgentError::Failed(format!(
-                "the profile {:?} runs a command, which a subagent that only reads may not",
+                "the profile {:?} runs another program, which a subagent that only reads may not",
                 profile.name
             )));
         }

@@ -35,9 +35,11 @@ pub fn configuration(
             instructions.push_str("\n\n");
             instructions.push_str(own);
         }
-        if profile.model.is_some() {
+        // The models of the parent are not those of another agent.
+        if profile.model.is_some() || profile.engine.is_some() {
             config.model.clone_from(&profile.model);
         }
+        config.engine.clone_from(&profile.engine);
         let bounds = ThreadConfig {
             approval_policy: config.approval_policy,
             tool_allow_list: Some(profile.tools.clone()),
@@ -201,6 +203,20 @@ mod tests {
         assert_eq!(offered, [true, false, false, false]);
         let said = critic.extra[INSTRUCTIONS].as_str().unwrap();
         assert!(said.starts_with(TASK) && said.ends_with("Find what is wrong."));
+    }
+
+    #[test]
+    fn a_profile_of_another_agent_chooses_its_engine_and_its_model() {
+        let mut profile = SubAgentProfile {
+            engine: Some("tea".to_owned()),
+            ..SubAgentProfile::default()
+        };
+        let parent = parsed(r#"{"model":"m"}"#);
+        let other = configuration(&parent, None, Some(&profile));
+        assert_eq!((other.engine.as_deref(), other.model), (Some("tea"), None));
+        profile.model = Some("large".to_owned());
+        let other = configuration(&parent, None, Some(&profile));
+        assert_eq!(other.model.as_deref(), Some("large"));
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub enum SubAgentRuntime {
     Native,
     /// Another agent's command line, once for each Turn.
     CliOneshot,
+    /// Another agent over the Agent Client Protocol: an engine of the configuration.
+    Acp,
 }
 
 impl SubAgentRuntime {
@@ -40,6 +42,7 @@ impl SubAgentRuntime {
         match self {
             Self::Native => "native",
             Self::CliOneshot => "cli-oneshot",
+            Self::Acp => "acp",
         }
     }
 }
@@ -53,6 +56,9 @@ pub struct SubAgentProfile {
     /// What runs it.
     #[serde(default)]
     pub runtime: SubAgentRuntime,
+    /// The engine that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
     /// The model, if it is not the parent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

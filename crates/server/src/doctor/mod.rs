@@ -64,6 +64,7 @@ async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) 
                     &variable,
                     &mut report,
                 );
+                bobbin_engine_acp::check(&config.engines, &workspace.root, path, &variable, &mut report);
                 plugins(&config, &workspace, &mut report);
                 sandbox(&config, &workspace, &environment, &mut report).await;
                 check_variables(&config.variables, managed::own_variables(), &mut report);
