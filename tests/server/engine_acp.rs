@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use bobbin_testkit::Client;
+use bobbin_testkit::{Client, ModelServer, Part, Reply, Script, ScriptedCall};
 use serde_json::{Value, json};
 
 use crate::support::{Workspace, agent_text};
@@ -544,4 +544,57 @@ async fn the_plan_and_the_use_of_an_agent_are_recorded() {
     let plan = client.wait_for("plan/updated").await;
     assert_eq!(plan["params"]["todos"][0]["content"], "boil", "{plan}");
     assert_eq!(turn["cost"], 0.5, "{turn}");
+}
+
+#[tokio::test]
+async fn clients_list_the_agents_that_can_run_threads() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let listed = client.call("engine/list", json!({})).await;
+    let engines = listed["engines"].as_array().unwrap();
+    let names: Vec<&str> = engines
+        .iter()
+        .map(|engine| engine["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["mute", "none", "tea"]);
+    assert_eq!(
+        engines[2],
+        json!({ "name": "tea", "trusted": true, "network": false })
+    );
+}
+
+#[tokio::test]
+async fn a_subagent_can_be_another_agent() {
+    let call = |tool: &str, arguments: Value| {
+        Reply::of([Part::Call(ScriptedCall {
+            id: format!("{tool}-1"),
+            tool: tool.into(),
+            arguments,
+        })])
+    };
+    let spawn = json!({ "agentPrompt": "The files.", "profile": "second" });
+    let model = ModelServer::start(Script::of([
+        call("SpawnAgent", spawn),
+        call("WaitAgent", json!({})),
+        Reply::of([Part::Text("All done.".into())]),
+    ]))
+    .await
+    .unwrap();
+    let workspace = workspace();
+    workspace.configure(&json!({
+        "Permissions": { "DefaultApprovalPolicy": "default" }, "Titles": { "Enabled": false },
+        "Providers": { "script": { "Wire": "chat", "BaseUrl": model.base_url() } },
+        "Model": "script/scripted", "Sandbox": { "Profile": "full" },
+        "Engines": { "tea": { "acp": ["./agent.sh"] } },
+        "SubAgentProfiles": { "second": { "runtime": "acp", "engine": "tea" } },
+    }));
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "Go.").await;
+    let turn = ended(&mut client).await;
+    assert_eq!(turn["status"], "completed", "{turn}");
+    assert!(turn.to_string().contains("files done."), "{turn}");
+    assert_eq!(read(&workspace, "new.txt"), "one\ntwo\nthree\n");
 }

@@ -961,6 +961,16 @@ export interface DynamicToolSpec {
   namespace?: string;
 }
 
+/** An engine. */
+export interface EngineInfo {
+  /** The name by which a Thread chooses it. */
+  name: string;
+  /** Whether it reaches the network. With it, it can send away all that it reads. */
+  network: boolean;
+  /** Whether it can be chosen: one of the workspace's file waits for trust. */
+  trusted: boolean;
+}
+
 /** An Item of the type `error`. */
 export interface ErrorItem {
   /** When it was completed. */
@@ -2250,6 +2260,8 @@ export interface ServerCapabilities {
   cronManagement?: boolean;
   /** `thread/resume` takes `dynamicTools`. */
   dynamicToolRebind?: boolean;
+  /** Extension: `engine/list`. */
+  engines?: boolean;
   /** Extension: the server numbers events for clients that declare `eventCursors`. */
   eventCursors?: boolean;
   /** What smaller extensions there are. */
@@ -2540,6 +2552,8 @@ export interface SubagentProfileDefinition {
   deleteOutputFileAfterRead?: boolean;
   /** Its purpose; the model reads it. */
   description?: string;
+  /** `acp`: the engine that runs it, one of `Engines`. Needed. */
+  engine?: string;
   /** Variables that are set for it. */
   env?: Record<string, string>;
   /** Variables of the server that it gets although they look like secrets. */
@@ -2556,7 +2570,7 @@ export interface SubagentProfileDefinition {
   instructions?: string;
   /** Most bytes of its output that are read; of more, the middle is left out. */
   maxOutputBytes?: number;
-  /** `native`: the model, as `PROVIDER/MODEL`. */
+  /** `native`: the model, as `PROVIDER/MODEL`. `acp`: a model of that agent. */
   model?: string;
   /** Arguments with `{path}`, a file that it writes its answer to. */
   outputFileArgTemplate?: string;
@@ -2633,7 +2647,7 @@ export interface SubagentProgress {
 }
 
 /** What runs the Turns of a subagent. */
-export type SubagentRuntime = "native" | "cli-oneshot";
+export type SubagentRuntime = "native" | "cli-oneshot" | "acp";
 
 /** The settings of all profiles. */
 export interface SubagentSettings {
@@ -5856,6 +5870,15 @@ export interface ProfileInsightsResult {
   totalThreads: number;
 }
 
+/** The parameters of `engine/list`. */
+export type EngineListParams = Record<string, unknown>;
+
+/** The answer of `engine/list`. */
+export interface EngineListResult {
+  /** The engines of the configuration files, in their order. */
+  engines: EngineInfo[];
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -6210,6 +6233,8 @@ export interface Requests {
   "usage/thread": { params: UsageThreadParams; result: UsageThreadResult };
   /** Says what was used most. */
   "profile/insights": { params: ProfileInsightsParams; result: ProfileInsightsResult };
+  /** Lists the other agents that can run Threads: `config.engine` of a Thread names one. */
+  "engine/list": { params: EngineListParams; result: EngineListResult };
 }
 
 /** Params of `$/cancelRequest`. */

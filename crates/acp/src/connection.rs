@@ -105,7 +105,9 @@ impl AcpHandler {
         let name = params
             .client_info
             .map_or_else(|| "acp".to_owned(), |info| info.name);
-        let acp = Arc::new(Acp::new(name, params.client_capabilities, offer.models.clone()));
+        let engines = offer.services.others.get().cloned();
+        let acp = Acp::new(name, params.client_capabilities, offer.models.clone(), engines);
+        let acp = Arc::new(acp);
         let (threads, peer) = (offer.threads.clone(), connection.peer().clone());
         connection.open(threads, acp.clone(), |session| Client {
             files: files::Files::new(peer.clone(), acp.clone()),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_acp_wire::ClientCapabilities;
+use bobbin_agent_api::engines::EngineList;
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::{EditorModels, MAX_READERS};
 use bobbin_model::{Approval, ClientKeys, Decision, Event, Question, QuestionAnswer, ThreadId, TurnFeatures};
@@ -27,6 +28,7 @@ pub(crate) struct Acp {
     pub(crate) capabilities: Mutex<ClientCapabilities>,
     pub(crate) sessions: Sessions,
     models: Arc<dyn EditorModels>,
+    engines: Option<EngineList>,
     /// One permit for each prompt whose files are being read.
     pub(crate) readers: Arc<Semaphore>,
 }
@@ -36,6 +38,7 @@ impl Acp {
         client: String,
         capabilities: ClientCapabilities,
         models: Arc<dyn EditorModels>,
+        engines: Option<EngineList>,
     ) -> Self {
         let elicitation = capabilities.elicitation.unwrap_or_default();
         Self {
@@ -44,6 +47,7 @@ impl Acp {
             capabilities: Mutex::new(capabilities),
             sessions: Sessions::default(),
             models,
+            engines,
             readers: Arc::new(Semaphore::new(MAX_READERS)),
         }
     }
@@ -72,7 +76,7 @@ impl Acp {
         let Event::ThreadConfigured { config } = event else {
             return Vec::new();
         };
-        let choices = Choices::new(Some(config), &*self.models);
+        let choices = Choices::new(Some(config), &*self.models, self.engines.as_ref());
         let limit = match model_of(Some(config)) {
             Some(model) => self.models.limit(model),
             None => self.models.limit(&self.models.usual()),

@@ -6,6 +6,7 @@ use bobbin_acp_wire::{
     ConfigOption, OpenedSession, OptionCategory, OptionKind, OptionValue, SelectChoice, SelectEntry,
     SessionMode, SessionModeState, SessionUpdate,
 };
+use bobbin_agent_api::engines::EngineList;
 use bobbin_editor_kit::EditorModels;
 use bobbin_model::{Effort, Mode, ThreadConfig};
 
@@ -15,6 +16,10 @@ pub(crate) const MODE: &str = "mode";
 pub(crate) const MODEL: &str = "model";
 /// The option of the effort.
 pub(crate) const THOUGHT_LEVEL: &str = "thought_level";
+/// The option of the agent that runs the Turns.
+pub(crate) const AGENT: &str = "agent";
+/// The value of the server's own agent.
+const OWN_AGENT: &str = "bobbin";
 /// The value of an effort that the model's provider chooses.
 const BY_DEFAULT: &str = "default";
 
@@ -29,6 +34,10 @@ pub(crate) struct Choices {
     models: Vec<String>,
     /// The efforts that the model can be asked for.
     efforts: Vec<Effort>,
+    /// The other agent that runs the Turns.
+    engine: Option<String>,
+    /// All other agents.
+    engines: Vec<String>,
 }
 
 /// A change of a session's configuration.
@@ -36,11 +45,21 @@ pub(crate) enum Change {
     Mode(Mode),
     Model(String),
     Effort(Option<Effort>),
+    /// `None`: the server's own agent.
+    Engine(Option<String>),
 }
 
 impl Choices {
     /// Returns the choices of a configuration.
-    pub(crate) fn new(config: Option<&ThreadConfig>, models: &dyn EditorModels) -> Self {
+    pub(crate) fn new(
+        config: Option<&ThreadConfig>,
+        models: &dyn EditorModels,
+        engines: Option<&EngineList>,
+    ) -> Self {
+        let engine = config.and_then(|config| config.engine.clone());
+        let listed = engines.into_iter().flat_map(EngineList::names);
+        let mut engines: Vec<String> = listed.map(ToOwned::to_owned).collect();
+        engines.extend(engine.clone().filter(|engine| !engines.contains(engine)));
         let named = config.and_then(|config| config.model.as_deref());
         let model = match named {
             Some(name) => models.find(name).unwrap_or_else(|| name.to_owned()),
@@ -58,6 +77,8 @@ impl Choices {
             model,
             models: known,
             efforts,
+            engine,
+            engines,
         }
     }
 
@@ -88,10 +109,25 @@ impl Choices {
             }
         });
         let models = self.models.iter().map(|name| choice(name, name));
-        let mut options = vec![
-            select(MODE, "Mode", OptionCategory::Mode, mode_id(self.mode), modes),
-            select(MODEL, "Model", OptionCategory::Model, &self.model, models),
-        ];
+        let mut options = vec![select(
+            MODE,
+            "Mode",
+            OptionCategory::Mode,
+            mode_id(self.mode),
+            modes,
+        )];
+        if !self.engines.is_empty() {
+            let own = std::iter::once(choice(OWN_AGENT, "Bobbin"));
+            let others = self.engines.iter().map(|name| choice(name, name));
+            let current = self.engine.as_deref().unwrap_or(OWN_AGENT);
+            let category = OptionCategory::Own("_agent".to_owned());
+            options.push(select(AGENT, "Agent", category, current, own.chain(others)));
+        }
+        // Another agent has models of its own, which are not known here.
+        if self.engine.is_some() {
+            return options;
+        }
+        options.push(select(MODEL, "Model", OptionCategory::Model, &self.model, models));
         if !self.efforts.is_empty() {
             let named = self
                 .efforts
@@ -138,6 +174,11 @@ impl Choices {
         };
         match option {
             MODE => mode_of(value).map(Change::Mode),
+            AGENT if value == OWN_AGENT => Ok(Change::Engine(None)),
+            AGENT if self.engines.contains(value) => Ok(Change::Engine(Some(value.clone()))),
+            AGENT => Err(format!(
+                "There is no agent {value}; choose one of the option's values."
+            )),
             MODEL => models
                 .find(value)
                 .map(Change::Model)

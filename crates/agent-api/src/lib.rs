@@ -11,6 +11,7 @@ mod clock;
 pub mod cut;
 pub mod dynamic_tool;
 pub mod elicitation;
+pub mod engines;
 mod features;
 pub mod forward;
 pub mod hook;

@@ -6,12 +6,13 @@
 //! Thread that nobody uses. A file of the workspace's state has the agent's session and the Turn whose input was sent: a
 //! Turn that was in flight when the server ended fails with a sentence and is never sent again.
 //!
-//! This crate knows no client and no dialect. The messages are in `bobbin-acp-wire`, the connection is a `bobbin-peer`.
+//! Beside `engine/list`, this crate knows no client and no dialect. The messages are in `bobbin-acp-wire`, the connection is a `bobbin-peer`.
 
 mod agent;
 mod checks;
 mod choices;
 mod engine;
+mod group;
 mod items;
 mod permission;
 mod prompt;
@@ -22,3 +23,4 @@ mod turn;
 
 pub use checks::check;
 pub use engine::{AcpEngine, Surroundings};
+pub use group::GROUPS;

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use bobbin_agent_api::engines::{EngineList, ListedEngine};
 use bobbin_agent_api::trust::TrustKind;
 use bobbin_settings::{Declared, Entries, Source, check_name, of_files, of_setting};
 use schemars::JsonSchema;
@@ -67,6 +68,27 @@ pub fn of_file(section: Entries<EngineEntry>, source: &mut Source<'_>) -> Vec<De
         source.add_item(engine.item(TrustKind::Server, name, detail(&engine.config)));
     }
     engines
+}
+
+/// Returns the engines for lists. Of two with one name, the one that counts is listed.
+pub fn listed(engines: &[DeclaredEngine]) -> EngineList {
+    let mut listed: Vec<ListedEngine> = Vec::new();
+    for engine in engines {
+        let info = ListedEngine {
+            name: engine.config.name.clone(),
+            trusted: engine.trusted,
+            network: engine.config.network,
+        };
+        match listed
+            .iter_mut()
+            .find(|known| known.name.eq_ignore_ascii_case(&info.name))
+        {
+            Some(known) if !known.trusted => *known = info,
+            Some(_) => {}
+            None => listed.push(info),
+        }
+    }
+    EngineList(listed.into())
 }
 
 /// Returns the engine of a name, if it counts. Names have no case, and the user's own file wins over a workspace's.
@@ -174,6 +196,8 @@ mod tests {
         assert_eq!(find(&brought, "tea"), None);
         // An entry of a folder does not replace the user's own.
         let both = [brought, own].concat();
+        let listed = listed(&both);
+        assert_eq!((listed.0.len(), listed.names().next()), (1, Some("tea")));
         assert_eq!(find(&both, "tea").unwrap().fingerprint, None);
     }
 

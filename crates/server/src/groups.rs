@@ -16,5 +16,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_hooks::GROUPS,
         bobbin_profiles::GROUPS,
         bobbin_usage::GROUPS,
+        bobbin_engine_acp::GROUPS,
     ])
 }

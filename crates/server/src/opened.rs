@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use bobbin_agent::{AgentEngine, AgentSettings, CallsOutside, Helpers, Titles};
+use bobbin_agent_api::engines::EngineList;
 use bobbin_agent_api::model_providers::ModelProviders;
 use bobbin_agent_api::outside::OutsideCalls;
 use bobbin_agent_api::policy::Policy;
@@ -52,6 +53,8 @@ use bobbin_workspace::{LockedWorkspace, PagePorts, Workspace};
 #[derive(Clone)]
 pub struct Opened {
     pub(crate) threads: Arc<Threads>,
+    /// The other agents that can run its Threads.
+    engines: EngineList,
     /// The tools of its agent.
     pub(crate) tools: ToolSet,
     /// Its running commands.
@@ -259,6 +262,7 @@ pub async fn prepare(
         (tools.clone(), own_commands.clone()),
     );
     let engine = profiled(engine, hosted.profiles.clone(), own_commands, agent, records);
+    let engines = bobbin_engine_acp::settings::listed(&config.engines);
     let engine = AcpEngine::new(engine, config.engines.clone(), hosting);
     let engine = managed::notifying(engine, &workspace.root);
     let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, hosted.profiles.clone());
@@ -266,6 +270,7 @@ pub async fn prepare(
     let threads = Threads::new(settings, store, engine, broadcasts, ids);
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
     Ok(Opened {
+        engines,
         config_files: Arc::new(config_files),
         hooks: hosted.hooks,
         hermes: Hermes::new(config, &threads, hosted.hermes),
@@ -516,6 +521,7 @@ pub fn services(opened: &Opened) -> Services {
             .with(opened.managed_hooks.clone())
             .with(opened.profiles.clone())
             .with(opened.doctor.clone())
+            .with(opened.engines.clone())
             .with(Arc::new(opened.tools.listed()))
             .with::<Arc<dyn OutsideCalls>>(Arc::new(calls))
             .with::<Arc<dyn ModelProviders>>(opened.config_files.clone())

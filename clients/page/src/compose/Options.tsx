@@ -28,9 +28,12 @@ interface Props {
 export function Options({ configuration, onChange }: Props) {
   const can = useServer()?.capabilities.modelCatalogManagement === true;
   const { data } = useRequest("model/list", {}, can);
+  const hosts = useServer()?.capabilities.engines === true;
+  const agents = useRequest("engine/list", {}, hosts).data?.engines.filter((one) => one.trusted) ?? [];
   const { defaults } = useDefaults();
   const models = data?.models ?? [];
   const model = configuration.model ?? "";
+  const agent = configuration.engine ?? "";
   const efforts = (model ? models.find((one) => one.id === model)?.reasoningEfforts : defaults?.reasoningEfforts) ?? [];
   const { reasoningEffort: effort } = configuration;
   const policy = configuration.approvalPolicy ?? "default";
@@ -59,22 +62,40 @@ export function Options({ configuration, onChange }: Props) {
         <option value="agent">Agent</option>
         <option value="plan">Plan first</option>
       </select>
-      <select
-        className="pick"
-        aria-label="Model"
-        title={data && !data.success ? data.errorMessage : undefined}
-        value={model}
-        onChange={(event) => choose(event.target.value)}
-      >
-        <option value="">{byDefault(defaults?.model)}</option>
-        {model && !models.some((one) => one.id === model) && <option value={model}>{model}</option>}
-        {models.map((one) => (
-          <option key={one.id} value={one.id}>
-            {one.id}
-          </option>
-        ))}
-      </select>
-      {(efforts.length > 0 || effort) && (
+      {(agents.length > 0 || agent) && (
+        <select
+          className="pick"
+          aria-label="Agent"
+          value={agent}
+          onChange={(event) => set({ engine: event.target.value, model: undefined, reasoningEffort: undefined })}
+        >
+          <option value="">Bobbin</option>
+          {agent && !agents.some((one) => one.name === agent) && <option value={agent}>{agent}</option>}
+          {agents.map((one) => (
+            <option key={one.name} value={one.name}>
+              {one.name}
+            </option>
+          ))}
+        </select>
+      )}
+      {!agent && (
+        <select
+          className="pick"
+          aria-label="Model"
+          title={data && !data.success ? data.errorMessage : undefined}
+          value={model}
+          onChange={(event) => choose(event.target.value)}
+        >
+          <option value="">{byDefault(defaults?.model)}</option>
+          {model && !models.some((one) => one.id === model) && <option value={model}>{model}</option>}
+          {models.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.id}
+            </option>
+          ))}
+        </select>
+      )}
+      {!agent && (efforts.length > 0 || effort) && (
         <select
           className="pick"
           aria-label="Effort"

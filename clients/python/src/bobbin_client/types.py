@@ -1005,6 +1005,17 @@ class DynamicToolSpec(_DynamicToolSpec, total=False):
     """Groups tools; same alphabet as `name`."""
 
 
+class EngineInfo(TypedDict):
+    """An engine."""
+
+    name: str
+    """The name by which a Thread chooses it."""
+    network: bool
+    """Whether it reaches the network. With it, it can send away all that it reads."""
+    trusted: bool
+    """Whether it can be chosen: one of the workspace's file waits for trust."""
+
+
 class _ErrorItem(TypedDict):
     createdAt: str
     """When it started."""
@@ -2498,6 +2509,8 @@ class ServerCapabilities(TypedDict, total=False):
     """`cron/*`."""
     dynamicToolRebind: bool
     """`thread/resume` takes `dynamicTools`."""
+    engines: bool
+    """Extension: `engine/list`."""
     eventCursors: bool
     """Extension: the server numbers events for clients that declare `eventCursors`."""
     extensions: ServerExtensions
@@ -2816,6 +2829,8 @@ class SubagentProfileDefinition(TypedDict, total=False):
     """Whether that file is removed afterwards."""
     description: str
     """Its purpose; the model reads it."""
+    engine: str
+    """`acp`: the engine that runs it, one of `Engines`. Needed."""
     env: dict[str, str]
     """Variables that are set for it."""
     envPassthrough: list[str]
@@ -2833,7 +2848,7 @@ class SubagentProfileDefinition(TypedDict, total=False):
     maxOutputBytes: int
     """Most bytes of its output that are read; of more, the middle is left out."""
     model: str
-    """`native`: the model, as `PROVIDER/MODEL`."""
+    """`native`: the model, as `PROVIDER/MODEL`. `acp`: a model of that agent."""
     outputFileArgTemplate: str
     """Arguments with `{path}`, a file that it writes its answer to."""
     outputFormat: OutputFormat
@@ -6617,6 +6632,17 @@ class ProfileInsightsResult(_ProfileInsightsResult, total=False):
     """How much models reasoned in most Turns."""
 
 
+class EngineListParams(TypedDict):
+    """The parameters of `engine/list`."""
+
+
+class EngineListResult(TypedDict):
+    """The answer of `engine/list`."""
+
+    engines: list[EngineInfo]
+    """The engines of the configuration files, in their order."""
+
+
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """The kind of operation."""
@@ -8434,7 +8460,7 @@ SortDirection = Literal['ascending', 'descending']
 """The order of a list."""
 SubagentEdgeStatus = Literal['open', 'closed']
 """Whether the parent Thread may give a subagent more to do."""
-SubagentRuntime = Literal['native', 'cli-oneshot']
+SubagentRuntime = Literal['native', 'cli-oneshot', 'acp']
 """What runs the Turns of a subagent."""
 SubagentTargetStatus = Literal['open', 'closed', 'sent', 'running', 'queued', 'guidancePending']
 """The state of a subagent after a request."""
@@ -8490,7 +8516,7 @@ Notification = Union[
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -9633,6 +9659,12 @@ class Requests:
         self, method: Literal['profile/insights'], params: ProfileInsightsParams | None = None, *, timeout: float | None = ...
     ) -> ProfileInsightsResult:
         """Says what was used most."""
+
+    @overload
+    async def request(
+        self, method: Literal['engine/list'], params: EngineListParams | None = None, *, timeout: float | None = ...
+    ) -> EngineListResult:
+        """Lists the other agents that can run Threads: `config.engine` of a Thread names one."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""

@@ -96,10 +96,15 @@ impl Client {
         handle.map_err(|error| errors::of(&error))
     }
 
+    /// Returns the choices of a configuration.
+    pub(crate) fn choices(&self, config: Option<&bobbin_model::ThreadConfig>) -> Choices {
+        Choices::new(config, &*self.offer.models, self.offer.services.others.get())
+    }
+
     /// Returns a view of a session with this configuration, and its choices.
     pub(crate) fn view(&self, config: Option<&bobbin_model::ThreadConfig>) -> (View, Choices) {
         let models = &self.offer.models;
-        let choices = Choices::new(config, &**models);
+        let choices = self.choices(config);
         let limit = match model_of(config) {
             Some(model) => models.limit(model),
             None => models.limit(&models.usual()),

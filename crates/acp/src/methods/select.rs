@@ -62,7 +62,7 @@ async fn choose(
     let handle = client.open_session(session).await?;
     let config = config(client, &handle).await?;
     let models = &*client.offer.models;
-    let change = Choices::new(config.as_ref(), models).wanted(option, value, models);
+    let change = client.choices(config.as_ref()).wanted(option, value, models);
     apply(client, &handle, change.map_err(errors::invalid)?).await
 }
 
@@ -85,6 +85,13 @@ async fn apply(client: &Client, handle: &ThreadHandle, change: Change) -> Result
             let config = config.clone();
             handle.ask(|reply| Command::Configure { config, reply }).await
         }
+        Change::Engine(engine) => {
+            config.engine = engine;
+            // Each agent has names of its own for models and efforts.
+            (config.model, config.reasoning_effort) = (None, None);
+            let config = config.clone();
+            handle.ask(|reply| Command::Configure { config, reply }).await
+        }
         Change::Effort(effort) => {
             config.reasoning_effort = effort;
             let config = config.clone();
@@ -92,7 +99,7 @@ async fn apply(client: &Client, handle: &ThreadHandle, change: Change) -> Result
         }
     };
     done.map_err(|error| errors::of(&error))?;
-    Ok(Choices::new(Some(&config), &*client.offer.models))
+    Ok(client.choices(Some(&config)))
 }
 
 /// Asks providers for their models, and sends the options of a session if they have changed.
@@ -105,7 +112,7 @@ pub(super) async fn refresh_models(client: &Client, thread: &ThreadId) {
     let Ok(config) = config(client, &handle).await else {
         return;
     };
-    let choices = Choices::new(config.as_ref(), &**models);
+    let choices = client.choices(config.as_ref());
     let news = client.acp.sessions.with(thread, |open| {
         let news = choices.news(&open.choices);
         open.choices = choices;

@@ -68,6 +68,27 @@ async fn a_model_that_can_think_has_levels_and_another_has_none() {
 }
 
 #[tokio::test]
+async fn another_agent_can_be_chosen_and_has_no_models_of_ours() {
+    let server = Server::start().await.with_engines(&["tea"]);
+    let (mut client, session) = server.session().await;
+    let set = |value: &str| json!({ "sessionId": session, "configId": "agent", "value": value });
+    let answer = client.call("session/set_config_option", set("tea")).await;
+    assert_eq!(
+        values(&answer["configOptions"]),
+        json!({ "mode": "agent", "agent": "tea" })
+    );
+    assert_eq!(
+        client.error("session/set_config_option", set("coffee")).await["code"],
+        -32602
+    );
+    let answer = client.call("session/set_config_option", set("bobbin")).await;
+    assert_eq!(
+        values(&answer["configOptions"]),
+        json!({ "mode": "agent", "agent": "bobbin", "model": "kiln/large" })
+    );
+}
+
+#[tokio::test]
 async fn what_is_unknown_cannot_be_chosen() {
     let server = Server::start().await;
     let (mut client, session) = server.session().await;

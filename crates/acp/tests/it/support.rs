@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_agent_api::Services;
+use bobbin_agent_api::engines::{EngineList, ListedEngine};
+use bobbin_agent_api::{Features, Services};
 use bobbin_core::Threads;
 use bobbin_core::engine::Engine;
 use bobbin_editor_kit::{
@@ -22,10 +23,11 @@ pub(crate) struct Server {
     pub(crate) workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
     pub(crate) threads: Arc<Threads>,
+    engines: Option<EngineList>,
 }
 
 /// A host with an open core.
-pub(crate) struct Opened(Arc<Threads>);
+pub(crate) struct Opened(Arc<Threads>, Option<EngineList>);
 
 /// Two models of the provider `kiln`, of which the small one can be asked to think.
 struct Kiln;
@@ -79,6 +81,10 @@ impl Host for Opened {
             tools: Vec::new(),
             services: Services {
                 prompts: Some(Arc::new(Prompts::new(workspace, None, Machine::default()))),
+                others: match self.1.clone() {
+                    Some(engines) => Features::default().with(engines),
+                    None => Features::default(),
+                },
                 ..Services::default()
             },
             editor_tools: Arc::<EditorTools>::default(),
@@ -117,7 +123,23 @@ impl Server {
             workspace,
             engine,
             threads,
+            engines: None,
         }
+    }
+
+    /// Adds other agents.
+    pub(crate) fn with_engines(mut self, names: &[&str]) -> Self {
+        let listed = names.iter().map(|name| ListedEngine {
+            name: (*name).to_owned(),
+            trusted: true,
+            network: false,
+        });
+        self.engines = Some(EngineList(listed.collect()));
+        self
+    }
+
+    fn host(&self) -> Arc<Opened> {
+        Arc::new(Opened(self.threads.clone(), self.engines.clone()))
     }
 
     /// Stops the core and opens the workspace again.
@@ -137,7 +159,7 @@ impl Server {
     /// Returns one end of a connection that is served.
     pub(crate) fn transport(&self) -> Transport {
         let (ours, theirs) = Transport::memory_pair();
-        tokio::spawn(bobbin_acp::serve(theirs, Arc::new(Opened(self.threads.clone()))));
+        tokio::spawn(bobbin_acp::serve(theirs, self.host()));
         ours
     }
 
@@ -146,10 +168,7 @@ impl Server {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
-        tokio::spawn(bobbin_acp::serve(
-            transport,
-            Arc::new(Opened(self.threads.clone())),
-        ));
+        tokio::spawn(bobbin_acp::serve(transport, self.host()));
         let (reader, writer) = tokio::io::split(far);
         Client::new(Link::lines(reader, writer))
     }

@@ -268,6 +268,9 @@ pub struct ServerCapabilities {
     /// `hooks/*`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hooks_management: bool,
+    /// Extension: `engine/list`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub engines: bool,
     /// `usage/*` and `profile/insights`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub usage_telemetry: bool,
