@@ -333,6 +333,24 @@ async fn processes_shared_memory_and_the_network_are_the_commands_own() {
 }
 
 #[tokio::test]
+async fn a_command_makes_terminals_of_its_own_and_sees_no_other() {
+    let place = Place::new();
+    let Some(sandbox) = place.held(STRICT).await else {
+        return;
+    };
+    let output = place
+        .run(&sandbox, "ls /dev/pts; script -qec 'tty; echo typed' /dev/null")
+        .await;
+    let lines: Vec<&str> = output.text.lines().map(str::trim).collect();
+    assert_eq!(
+        lines,
+        ["exit code 0", "ptmx", "/dev/pts/0", "typed"],
+        "{}",
+        output.text
+    );
+}
+
+#[tokio::test]
 async fn codes_and_signals_come_through() {
     let place = Place::new();
     let Some(sandbox) = place.held(STRICT).await else {

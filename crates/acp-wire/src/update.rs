@@ -92,9 +92,11 @@ pub enum SessionUpdate {
     },
     /// How full the model's window is.
     UsageUpdate {
-        /// Tokens in the window.
+        /// Tokens in the window. Some agents send null where they do not know.
+        #[serde(default, deserialize_with = "or_default")]
         used: u64,
         /// The window's size in tokens.
+        #[serde(default, deserialize_with = "or_default")]
         size: u64,
         /// Cost of the session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -234,4 +236,11 @@ pub enum CompactionStatus {
     /// Another status. It is never written.
     #[serde(other, skip_serializing)]
     Unknown,
+}
+
+/// Reads a value; null is its default.
+fn or_default<'de, D: serde::Deserializer<'de>, T: Deserialize<'de> + Default>(
+    from: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
 }

@@ -187,6 +187,8 @@ impl AgentStart {
                 ProgramNetwork::AsCommands
             },
             write: vec![home],
+            // Agents write there by its name.
+            private_tmp: true,
         };
         let confined = self.sandbox.confine(root, process, &needs).await;
         confined.map_err(|not| {

@@ -21,7 +21,7 @@ pub(crate) struct Choose {
 /// The choices of a Thread in a session.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Choices {
-    /// What is to be set, in this order: the efforts that there are may depend on the model.
+    /// The requests that set the options, in this order: the efforts that there are may depend on the model.
     pub(crate) wanted: Vec<Choose>,
     /// A sentence about a model that the agent does not have.
     pub(crate) unknown: Option<String>,

@@ -52,6 +52,8 @@ pub(crate) struct Shown {
     message: Option<OpenMessage>,
     calls: BTreeMap<String, ShownCall>,
     bytes: usize,
+    /// Tokens in the agent's window.
+    in_window: u64,
     /// The cost of the session so far, in millionths.
     pub(crate) cost_micros: u64,
 }
@@ -80,6 +82,7 @@ impl Shown {
             message: None,
             calls: BTreeMap::new(),
             bytes: 0,
+            in_window: turn.context().tokens,
             cost_micros,
         }
     }
@@ -120,9 +123,13 @@ impl Shown {
                 let total = cost.map_or(self.cost_micros, |cost| micros(cost.amount));
                 let more = total.saturating_sub(self.cost_micros);
                 self.cost_micros = total;
+                // Some agents send the cost alone.
+                if used > 0 {
+                    self.in_window = used;
+                }
                 let billed = Billed {
                     usage: TokenUsage::default(),
-                    context_tokens: used,
+                    context_tokens: self.in_window,
                     window: (size > 0).then(|| ContextWindow::of(size, None)),
                     cost_micros: more,
                 };

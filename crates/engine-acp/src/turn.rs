@@ -11,6 +11,7 @@ use bobbin_acp_wire::{
     NewSessionResult, OpenedSession, PromptParams, PromptResult, SessionParams, StopReason, code, method,
 };
 use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::cut::head;
 use bobbin_agent_api::tool::Touches;
 use bobbin_agent_api::undo::{FileChanges, OpenCall, RecordedTurn, Undo};
 use bobbin_children::Exit;
@@ -19,6 +20,7 @@ use bobbin_model::Item;
 use bobbin_peer::{CallError, ErrorObject};
 use bobbin_undo::Changes;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::agent::{Agent, AgentStart, Event, OPENING, handle, last_words, login};
@@ -35,6 +37,8 @@ const CANCEL_GRACE: Duration = Duration::from_millis(1500);
 const CHANGES: Duration = Duration::from_secs(1);
 /// How long the last messages of an agent that has ended may take to be read.
 const LAST_NEWS: Duration = Duration::from_millis(500);
+/// Most characters of the reason of an agent's error.
+const MAX_REASON: usize = 500;
 /// Ended Turns that are compared with the session, and of which a new session gets the text.
 const TURNS: u32 = 64;
 
@@ -240,7 +244,7 @@ impl AgentTurn {
     ) -> Result<Option<String>, Failure> {
         let Choices { wanted, unknown } = choices(session, opened, &self.turn.environment().config);
         for Choose { method, params } in wanted {
-            if let Err(error) = self.call::<serde_json::Value>(agent, method, &params).await? {
+            if let Err(error) = self.call::<Value>(agent, method, &params).await? {
                 tracing::info!(%error, method, "an agent does not take a choice");
             }
         }
@@ -462,7 +466,7 @@ impl AgentTurn {
             CallError::Remote(error) => format!(
                 "The agent {} answers: {} Send another message to go on.",
                 config.name,
-                sentence(&error.message)
+                sentence(&said(error))
             ),
             error => format!(
                 "The agent {} cannot go on: {error}. Send another message to try again.",
@@ -577,6 +581,24 @@ fn stopped(config: &EngineConfig, reason: StopReason) -> Option<EngineFailure> {
     })
 }
 
+/// Returns the message of an agent's error. Some agents have the reason in the data, beside "Internal error".
+fn said(error: &ErrorObject) -> String {
+    let data = error.data.as_ref();
+    let data = data.and_then(|data| serde_json::from_str::<Value>(data.get()).ok());
+    let reason = data.and_then(|data| match data {
+        Value::String(text) => Some(text),
+        Value::Object(members) => {
+            let mut known = ["details", "detail", "error", "message"].iter();
+            known.find_map(|name| members.get(*name)?.as_str().map(ToOwned::to_owned))
+        }
+        _ => None,
+    });
+    match reason.filter(|reason| !error.message.contains(reason.as_str())) {
+        Some(reason) => format!("{}: {}", error.message, head(&reason, MAX_REASON).0),
+        None => error.message.to_string(),
+    }
+}
+
 /// Returns a message with a full stop at its end.
 fn sentence(message: &str) -> String {
     let message = message.trim();
@@ -591,4 +613,20 @@ fn sentence(message: &str) -> String {
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EngineFailure> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| EngineFailure::Failed("The server is stopping. Send your message again.".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_reason_of_an_error_is_said_wherever_it_is() {
+        let said = |data: Value| super::said(&ErrorObject::new(-32603, "Internal error").with_data(&data));
+        assert_eq!(said(json!("no tea")), "Internal error: no tea");
+        assert_eq!(said(json!({ "details": "no tea" })), "Internal error: no tea");
+        assert_eq!(said(json!({ "code": 3 })), "Internal error");
+        assert_eq!(sentence("no tea "), "no tea.");
+    }
 }

@@ -18,7 +18,7 @@ use landlock::{
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::Mode;
 
-use crate::plan::{Reach, SHARED_FILES, around};
+use crate::plan::{Outer, Reach, SHARED_FILES, around};
 use crate::{Files, Plan, SandboxError};
 
 /// Most entries next to hidden places.
@@ -33,6 +33,9 @@ const DEVICES: &[&str] = &[
     "/dev/random",
     "/dev/urandom",
 ];
+/// The terminals that programs make for others, such as a shell. Bubblewrap gives a command its own directory of them;
+/// elsewhere the directory has the user's.
+const TERMINALS: &str = "/dev/pts";
 /// The directory of devices. All other devices are hidden: the user types on a terminal, a disk has every file, and
 /// a keyboard serves all programs.
 const ALL_DEVICES: &str = "/dev";
@@ -130,6 +133,9 @@ fn grant_files(
     };
     for path in DEVICES {
         rules = grant(rules, Path::new(path), device)?;
+    }
+    if plan.outer == Outer::Bubblewrap {
+        rules = grant(rules, Path::new(TERMINALS), device | AccessFs::ReadDir)?;
     }
     let write = match plan.profile.files {
         Files::WorkspaceWrite => plan.write.as_slice(),

@@ -38,6 +38,8 @@ pub struct Plan {
     /// The directory that such a command sees as `/tmp`. Without it, `/tmp` is empty at each start.
     #[serde(with = "crate::serialized::optional_path")]
     pub temporary: Option<PathBuf>,
+    /// Whether a command that reaches addresses has such a `/tmp` too. Only [`Outer::Bubblewrap`] can make one.
+    pub private_tmp: bool,
     /// Folders in writable places, by real name, with git repositories whose settings are protected like those of a
     /// writable place itself.
     #[serde(with = "crate::serialized::paths")]
@@ -105,10 +107,16 @@ impl Plan {
         self.reach() == Reach::Own
     }
 
+    /// Returns whether the command has a `/tmp` of its own.
+    pub fn has_own_tmp(&self) -> bool {
+        let is_view = self.outer == Outer::Bubblewrap && self.profile.files != Files::Full;
+        self.is_apart() || (self.private_tmp && is_view)
+    }
+
     /// Returns the real name of `/tmp`, if the command has its own there.
     pub(crate) fn own_temporary(&self) -> Option<PathBuf> {
         let temporary = || Path::new(TEMPORARY).canonicalize().ok();
-        self.is_apart().then(temporary).flatten()
+        self.has_own_tmp().then(temporary).flatten()
     }
 
     /// Returns the real names of the writable places, as of now. No link is followed that is in one of them or next

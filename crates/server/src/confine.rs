@@ -29,6 +29,7 @@ pub(crate) fn servers(programs: &ProgramSandbox, places: &ServerPlaces) -> Arc<d
         needs: ProgramNeeds {
             network: ProgramNetwork::Internet,
             write: vec![places.caches.clone()],
+            private_tmp: false,
         },
         unconfined: Unconfined::Trusted,
     })

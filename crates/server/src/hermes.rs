@@ -137,6 +137,7 @@ pub fn specs(
                 needs: ProgramNeeds {
                     network: ProgramNetwork::AsCommands,
                     write: vec![spec.data().to_owned()],
+                    private_tmp: false,
                 },
                 unconfined: Unconfined::Trusted,
             }));

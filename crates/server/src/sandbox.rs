@@ -181,6 +181,7 @@ pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children:
     hide.extend(said.hidden.iter().map(place));
     hide.extend(config.models.key_files(home));
     Sandbox {
+        private_tmp: false,
         profile: said.profile,
         support: Support::probe(),
         bubblewrap: Bubblewrap::new(said.bubblewrap, children.clone()),

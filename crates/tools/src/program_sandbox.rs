@@ -29,6 +29,8 @@ pub struct ProgramNeeds {
     pub network: ProgramNetwork,
     /// Places of its own that it may write.
     pub write: Vec<PathBuf>,
+    /// Whether it has a `/tmp` of its own where bubblewrap works.
+    pub private_tmp: bool,
 }
 
 /// The network of a program.
@@ -156,6 +158,7 @@ mod tests {
         let internet = ProgramNeeds {
             network: ProgramNetwork::Internet,
             write: vec![cache.clone()],
+            private_tmp: false,
         };
         let programs_here = programs(support, strict);
         for (needs, network) in [

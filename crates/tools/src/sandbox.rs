@@ -24,6 +24,8 @@ pub struct Sandbox {
     pub limits: ResourceLimits,
     /// The directory for temporary files of commands that may write.
     pub temporary: Option<PathBuf>,
+    /// Whether a command that reaches addresses has its own `/tmp` too.
+    pub private_tmp: bool,
     /// Further places that commands may write.
     pub write: Vec<PathBuf>,
     /// Places whose files commands may not read.
@@ -97,6 +99,7 @@ impl Default for Sandbox {
             bubblewrap: Bubblewrap::default(),
             limits: ResourceLimits::default(),
             temporary: None,
+            private_tmp: false,
             write: Vec::new(),
             hide: Vec::new(),
             folder: PathBuf::new(),
@@ -196,6 +199,7 @@ impl Sandbox {
             services: self.services.clone(),
             show: self.show.clone(),
             temporary: self.temporary.clone(),
+            private_tmp: self.private_tmp,
             repositories: self.repositories.clone(),
             git_settings: GitSettings::ReadOnly,
             landlock: support.landlock,
@@ -271,6 +275,7 @@ impl Sandbox {
         if needs.network == ProgramNetwork::Internet && self.profile.network == Network::Off {
             sandbox.profile.network = Network::Internet;
         }
+        sandbox.private_tmp = needs.private_tmp;
         sandbox
     }
 
@@ -322,7 +327,7 @@ impl Sandbox {
         }
         let temporary = self.temporary.as_deref();
         let temporary = temporary.filter(|_| plan.profile.files == Files::WorkspaceWrite);
-        if plan.is_apart() {
+        if plan.has_own_tmp() {
             spec.env.set("TMPDIR", "/tmp");
         } else if let Some(temporary) = temporary {
             spec.env.set("TMPDIR", temporary);

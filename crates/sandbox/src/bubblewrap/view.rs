@@ -106,9 +106,12 @@ impl View {
             };
             write.extend(committed.iter().cloned());
             if plan.is_apart() {
+                hide_services(plan, &mut wanted, &mut links);
+            }
+            if let Some(temporary) = plan.own_temporary() {
                 // It is seen as `/tmp`.
                 write.retain(|place| Some(place) != plan.temporary.as_ref());
-                separate(plan, &write, &mut wanted, &mut links);
+                separate(plan, temporary, &write, &mut wanted);
             }
             if plan.git_settings == GitSettings::ReadOnly {
                 let settings = crate::repositories::settings(&write, &plan.repositories, &committed)?;
@@ -270,12 +273,7 @@ impl View {
 
 /// Adds the mounts that hide the services of the machine from a command: no path leads to a socket on which a service
 /// listens, unless the plan names that socket as a writable place.
-fn separate(
-    plan: &Plan,
-    write: &[PathBuf],
-    wanted: &mut BTreeMap<PathBuf, Mount>,
-    links: &mut Vec<(PathBuf, PathBuf)>,
-) {
+fn hide_services(plan: &Plan, wanted: &mut BTreeMap<PathBuf, Mount>, links: &mut Vec<(PathBuf, PathBuf)>) {
     if !plan.services.is_empty() {
         let sockets = super::sockets::bound();
         wanted.extend(sockets.into_iter().map(|path| (path, Mount::Socket)));
@@ -289,12 +287,14 @@ fn separate(
         let mount = if path.is_dir() { Mount::Own } else { Mount::Blank };
         wanted.insert(path, mount);
     }
+}
+
+/// Adds the mounts that give a command its own `/tmp`, whose real name is `temporary`.
+fn separate(plan: &Plan, temporary: PathBuf, write: &[PathBuf], wanted: &mut BTreeMap<PathBuf, Mount>) {
     let shown = looked(&plan.show).0;
-    if let Some(temporary) = plan.own_temporary() {
-        let shown = shown.into_iter().filter(|path| path.starts_with(&temporary));
-        wanted.extend(shown.map(|path| (path, Mount::Read)));
-        wanted.insert(temporary, Mount::Temporary);
-    }
+    let shown = shown.into_iter().filter(|path| path.starts_with(&temporary));
+    wanted.extend(shown.map(|path| (path, Mount::Read)));
+    wanted.insert(temporary, Mount::Temporary);
     if write.is_empty() {
         // Its directory is there to read, wherever it is.
         wanted.extend(plan.written().into_iter().map(|path| (path, Mount::Read)));

@@ -347,6 +347,15 @@ fn a_command_apart_has_its_own_temporary_files_and_sees_no_services() {
     ] {
         assert!(text.contains(&part), "{part}: {text}");
     }
+    // A program that reaches addresses has such a directory where it wants one, and sees the services.
+    let reaching = Plan {
+        private_tmp: true,
+        ..plan(Files::WorkspaceWrite, Network::Internet)
+    };
+    let view = View::of(&reaching).unwrap();
+    assert_eq!(view.mounts.get(&temporary), Some(&Mount::Temporary));
+    assert_eq!(view.mounts.get(&shown), Some(&Mount::Read));
+    assert_eq!(view.mounts.get(&services), None);
     // What is open to the network or to all files is not cut off by names.
     let on = mounts_in(&top, &plan(Files::WorkspaceWrite, Network::On));
     assert_eq!(on.keys().collect::<Vec<_>>(), [&listening[3].1, &work]);

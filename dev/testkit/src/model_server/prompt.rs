@@ -99,7 +99,7 @@ fn step(line: &str, request: usize, n: usize) -> Result<Option<Part>, Box<Reply>
             let (tool, arguments) = rest.split_once(' ').unwrap_or((rest, "{}"));
             let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| json!(arguments));
             Part::Call(ScriptedCall {
-                id: format!("call_{request}_{n}"),
+                id: format!("c{request:05}n{n:02}"),
                 tool: tool.to_owned(),
                 arguments,
             })
@@ -147,7 +147,7 @@ mod tests {
             json!({ "input": [{ "role": "user", "content": "say a\ncall t {\"x\":1}" }] }),
         ];
         let call = ScriptedCall {
-            id: "call_4_2".into(),
+            id: "c00004n02".into(),
             tool: "t".into(),
             arguments: json!({ "x": 1 }),
         };

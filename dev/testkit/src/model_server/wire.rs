@@ -284,14 +284,15 @@ impl Writer {
                         "input_tokens": usage.input,
                         "input_tokens_details": { "cached_tokens": usage.cached },
                         "output_tokens": usage.output,
+                        "total_tokens": usage.input + usage.output,
                         "output_tokens_details": { "reasoning_tokens": usage.reasoning },
                     })
                 });
                 let event = if reply.length {
                     let details = json!({ "reason": "max_output_tokens" });
-                    json!({ "type": "response.incomplete", "response": { "status": "incomplete", "incomplete_details": details, "usage": usage } })
+                    json!({ "type": "response.incomplete", "response": { "id": "r1", "status": "incomplete", "incomplete_details": details, "usage": usage } })
                 } else {
-                    json!({ "type": "response.completed", "response": { "status": "completed", "usage": usage } })
+                    json!({ "type": "response.completed", "response": { "id": "r1", "status": "completed", "usage": usage } })
                 };
                 self.send(&event);
             }
