@@ -117,6 +117,18 @@ async fn a_prompt_is_answered_and_what_was_said_stays() {
 }
 
 #[tokio::test]
+async fn a_command_of_ones_own_runs_without_a_question() {
+    let workspace = asking();
+    let mut user = Terminal::start(&workspace, &[]);
+    user.shows("Describe a task").await;
+    user.types("!cat notes.txt > copy.txt; echo copied $((40 + 2))\r");
+    user.shows("copied 42").await;
+    user.types("\u{4}");
+    user.ends().await;
+    assert!(workspace.path().join("copy.txt").exists());
+}
+
+#[tokio::test]
 async fn a_change_is_shown_put_back_and_its_conversation_copied() {
     let workspace = asking();
     let run = async |args: &[&str]| {

@@ -335,7 +335,6 @@ const REFUSED: &[&str] = &[
     "account/bedrock/checkGovCloudRequirements",
     "review/start",
     "command/exec",
-    "thread/shellCommand",
     "thread/readState/update",
 ];
 
@@ -378,10 +377,32 @@ async fn each_request_of_the_client_is_answered_or_refused_as_unknown() {
             "turn/steer" | "turn/interrupt" => assert_eq!(code, Some(-32600), "{method}"),
             _ => assert_eq!(code, None, "{method}: {answer}"),
         }
-        if method == "turn/start" || method == "thread/compact/start" {
+        if ["turn/start", "thread/compact/start", "thread/shellCommand"].contains(&method.as_str()) {
             codex.until("turn/completed").await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_command_of_the_user_runs_without_a_question() {
+    let workspace = Workspace::new();
+    workspace.without_bubblewrap();
+    let server = workspace.web_socket();
+    let (address, token) = door(&server).await;
+    let mut codex = Codex::new(&address, &token).await;
+    let thread = codex.thread().await;
+    let params = json!({ "threadId": thread, "command": "echo green > tea.txt; cat tea.txt" });
+    assert_eq!(codex.call("thread/shellCommand", params).await, json!({}));
+    let seen = codex.until("turn/completed").await;
+    let ran = seen
+        .iter()
+        .find(|message| message["method"] == "item/completed" && message["params"]["item"]["exitCode"] == 0);
+    let ran = &ran.unwrap()["params"]["item"];
+    assert_eq!(
+        (&ran["source"], &ran["aggregatedOutput"]),
+        (&json!("userShell"), &json!("green\n")),
+        "{ran}"
+    );
 }
 
 #[tokio::test]

@@ -134,4 +134,6 @@ mod today;
 #[cfg(all(test, feature = "otel"))]
 mod traces;
 #[cfg(test)]
+mod user_commands;
+#[cfg(test)]
 mod web_socket;

@@ -45,6 +45,19 @@ test("the keys go where one writes on", async ({ page }) => {
   await expect(page.getByRole("button", { name: "More" })).toBeFocused();
 });
 
+test("a command of one's own runs without a question", async ({ page }) => {
+  await fresh(page, "!echo green $((40 + 2))");
+  await expect(ends(page)).toBeVisible();
+  await page
+    .getByRole("button", { name: /echo green/ })
+    .first()
+    .click();
+  await expect(page.locator(".tool-body .out")).toContainText("green 42");
+  await expect(allow(page)).toHaveCount(0);
+  await ask(page, "! test -d .");
+  await expect(page.getByRole("button", { name: /test -d/ })).toBeVisible();
+});
+
 test("output is shown at its end, also while it grows", async ({ page }) => {
   await fresh(page, 'call Exec {"command":"seq 1 300; sleep 0.2; seq 301 400; false"}');
   await allow(page).click();

@@ -3692,6 +3692,16 @@ export interface TurnStartResult {
   turn: Turn;
 }
 
+/** Params of `thread/shellCommand`. */
+export interface ThreadShellCommandParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The command line that the user typed; at most 65,536 bytes. */
+  command: string;
+  /** An active Thread without a running Turn. */
+  threadId: string;
+}
+
 /** Params of `turn/enqueue`. */
 export interface TurnEnqueueParams {
   /** Extension: makes a repeated request safe. */
@@ -5923,6 +5933,8 @@ export interface Requests {
   "channel/list": { params: EmptyParams; result: ChannelListResult };
   /** Starts a Turn. */
   "turn/start": { params: TurnStartParams; result: TurnStartResult };
+  /** Runs a command that the user typed, as a Turn without a model: in the sandbox, without a question. */
+  "thread/shellCommand": { params: ThreadShellCommandParams; result: TurnStartResult };
   /** Puts an input into the queue. */
   "turn/enqueue": { params: TurnEnqueueParams; result: TurnEnqueueResult };
   /** Asks the running Turn to stop. It has stopped when `turn/cancelled` comes. */

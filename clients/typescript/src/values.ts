@@ -15,6 +15,7 @@ export const ONCE: ReadonlySet<string> = new Set([
   "thread/maintenance/interrupt",
   "thread/rollback",
   "turn/start",
+  "thread/shellCommand",
   "turn/enqueue",
   "turn/interrupt",
   "turn/queue/remove",

@@ -40,6 +40,7 @@ mod titles;
 mod together;
 mod tokens;
 mod turn;
+mod user_command;
 mod web_search;
 
 pub use engine::AgentEngine;
@@ -49,3 +50,4 @@ pub use limits::TurnLimits;
 pub use outside::CallsOutside;
 pub use settings::AgentSettings;
 pub use titles::Titles;
+pub use user_command::UserCommands;

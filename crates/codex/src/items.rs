@@ -1,5 +1,6 @@
 //! Items as the client shows them. The Items of one call are one item there.
 
+use bobbin_model::item::USER_COMMAND_CALL;
 use bobbin_model::item::{CommandExecution, UserMessage};
 use bobbin_model::{
     CallPreview, CommandStatus, DynamicToolCall, InputPart, Item, ItemBody, ItemId, Json, ToolContent,
@@ -200,7 +201,7 @@ impl Call {
             "aggregatedOutput": output.map(end_of),
             "exitCode": run.and_then(|run| run.exit_code),
             "durationMs": run.and_then(|run| run.duration_ms),
-            "source": "agent",
+            "source": if self.id.contains(USER_COMMAND_CALL) { "userShell" } else { "agent" },
         })
     }
 }

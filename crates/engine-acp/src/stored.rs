@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use bobbin_model::item::USER_COMMAND_CALL;
 use bobbin_model::{ItemBody, ThreadId, Turn};
 use serde::{Deserialize, Serialize};
 
@@ -57,11 +58,11 @@ impl SentTurn {
 
 /// Whether an agent said or did something in a Turn.
 fn has_output(turn: &Turn) -> bool {
-    let output = |body: &ItemBody| {
-        matches!(
-            body,
-            ItemBody::AgentMessage { .. } | ItemBody::Reasoning { .. } | ItemBody::ToolCall { .. }
-        )
+    let output = |body: &ItemBody| match body {
+        ItemBody::AgentMessage { .. } | ItemBody::Reasoning { .. } => true,
+        // A user's own command is no work of an agent.
+        ItemBody::ToolCall { call_id, .. } => !call_id.starts_with(USER_COMMAND_CALL),
+        _ => false,
     };
     turn.items.iter().any(|item| output(&item.body))
 }

@@ -10,6 +10,9 @@ use crate::{
     ItemId, Json, Sender, ThreadId, TurnId, UnixMillis,
 };
 
+/// The start of the id of a call whose command a user has typed.
+pub const USER_COMMAND_CALL: &str = "user_command_";
+
 /// How far an Item is. A completed Item never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -178,6 +178,9 @@ pub struct TurnFeatures {
     /// What its commands and those of its subagents may reach, in the place of what is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxProfile>,
+    /// The command line that a user typed: the Turn runs it, and no model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The keys that its client has. After a restart the server's own count alone.
     #[serde(skip)]
     pub keys: ClientKeys,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use bobbin_agent::{AgentEngine, AgentSettings, CallsOutside, Helpers, Titles};
+use bobbin_agent::{AgentEngine, AgentSettings, CallsOutside, Helpers, Titles, UserCommands};
 use bobbin_agent_api::engines::EngineList;
 use bobbin_agent_api::model_providers::ModelProviders;
 use bobbin_agent_api::outside::OutsideCalls;
@@ -261,9 +261,16 @@ pub async fn prepare(
         records.clone(),
         (tools.clone(), own_commands.clone()),
     );
+    let typed = (own_commands.clone(), agent.clone(), records.clone());
     let engine = profiled(engine, hosted.profiles.clone(), own_commands, agent, records);
     let engines = bobbin_engine_acp::settings::listed(&config.engines);
     let engine = AcpEngine::new(engine, config.engines.clone(), hosting);
+    let engine = UserCommands {
+        engine,
+        commands: typed.0,
+        settings: typed.1,
+        undo: typed.2,
+    };
     let engine = managed::notifying(engine, &workspace.root);
     let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, hosted.profiles.clone());
     let ids = Arc::new(RandomIds::default());

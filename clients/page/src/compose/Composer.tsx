@@ -10,7 +10,7 @@ import { Editor, type How } from "./Editor";
 import { Options } from "./Options";
 import type { Attachment } from "./attachments";
 import { focusComposer } from "./focus";
-import { runs, toParts } from "./parts";
+import { runs, toParts, typed } from "./parts";
 import { useSources } from "./useSources";
 
 export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
@@ -25,6 +25,11 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
   async function send(text: string, attachments: readonly Attachment[], how: How) {
     const command = runs(text);
     if (command) return run(command);
+    const line = attachments.length === 0 && typed(text);
+    if (line) {
+      if (running) throw new Error("Your command cannot run beside a Turn. Stop it, or wait for its end.");
+      return void (await client.request("thread/shellCommand", { threadId, command: line }));
+    }
     const known = {
       commands: new Set(sources.commands.map(({ name }) => name)),
       skills: new Set(sources.skills.map(({ name }) => name)),

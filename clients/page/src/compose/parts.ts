@@ -67,3 +67,6 @@ export function written(part: InputPart): string {
       return "";
   }
 }
+
+/** Returns the command line that a text asks for: `!` and the line, which the user runs and no model. */
+export const typed = (text: string): string | undefined => /^\s*!\s*(\S[^]*)$/.exec(text)?.[1]?.trimEnd();

@@ -5,7 +5,7 @@ import { go, links } from "../app/route";
 import { Editor } from "../compose/Editor";
 import { Options } from "../compose/Options";
 import type { Attachment } from "../compose/attachments";
-import { runs, toParts } from "../compose/parts";
+import { runs, toParts, typed } from "../compose/parts";
 import { useSources } from "../compose/useSources";
 import { identity, useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
@@ -39,7 +39,9 @@ export function NewThread() {
       identity,
       ...(Object.keys(configuration).length > 0 && { config: configuration }),
     });
-    await client.request("turn/start", { threadId: thread.id, input });
+    const command = attachments.length === 0 && typed(text);
+    if (command) await client.request("thread/shellCommand", { threadId: thread.id, command });
+    else await client.request("turn/start", { threadId: thread.id, input });
     go(links.thread(thread.id));
   }
 

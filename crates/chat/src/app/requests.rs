@@ -1,6 +1,6 @@
 //! The requests of the client: Threads and prompts.
 
-use bobbin_client::{RequestError, ThreadState};
+use bobbin_client::{Client, RequestError, ThreadState};
 use bobbin_native_wire::command::types::{CommandCategory, CommandListParams, CommandListResult};
 use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
 use bobbin_native_wire::models::types::WorkspaceDefaultsResult;
@@ -13,8 +13,9 @@ use bobbin_native_wire::thread::types::SessionIdentity;
 use bobbin_native_wire::trust::types::{WorkspaceTrustResult, WorkspaceTrustSetParams};
 use bobbin_native_wire::turn::input_types::{CommandRefPart, FileRefPart, InputPart};
 use bobbin_native_wire::turn::params::{
-    TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams, TurnQueueRemoveParams, TurnQueueResult,
-    TurnStartParams, TurnStartResult, TurnSteerParams, TurnSteerResult,
+    ThreadShellCommandParams, TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams,
+    TurnQueueRemoveParams, TurnQueueResult, TurnStartParams, TurnStartResult, TurnSteerParams,
+    TurnSteerResult,
 };
 
 use crate::commands::{self};
@@ -281,6 +282,12 @@ impl App {
         let Some(thread_id) = self.thread.clone() else {
             return self.start(text, input);
         };
+        let command = own_command(&text);
+        let is_running = self.state.open_turn().is_some();
+        if command.is_some() && is_running {
+            self.complain("A command of your own runs when the turn has ended; Esc interrupts it.");
+            return self.compose.set(text);
+        }
         // What cannot be sent comes back into the prompt.
         let failed = move |app: &mut Self, error: &RequestError| {
             app.complain(&error.to_string());
@@ -288,7 +295,6 @@ impl App {
                 app.compose.set(text);
             }
         };
-        let is_running = self.state.open_turn().is_some();
         self.work.spawn(async move {
             let sent = if is_running {
                 let params = TurnEnqueueParams {
@@ -303,11 +309,7 @@ impl App {
                     .await
                     .map(drop)
             } else {
-                let params = start_params(thread_id, input);
-                client
-                    .once::<TurnStartResult>("turn/start", &params)
-                    .await
-                    .map(drop)
+                start_turn(&client, thread_id, command, input).await
             };
             let outcome: Outcome = Box::new(move |app: &mut Self| {
                 if let Err(error) = &sent {
@@ -324,7 +326,7 @@ impl App {
             self.compose.set(text);
             return;
         }
-        let client = self.client.clone();
+        let (client, command) = (self.client.clone(), own_command(&text));
         let config = Some(self.draft.clone()).filter(|config| *config != ThreadConfiguration::default());
         let params = ThreadStartParams {
             identity: self.identity(),
@@ -339,8 +341,7 @@ impl App {
                 let started = client.once::<ThreadResult>("thread/start", &params).await?;
                 let id = started.thread.id;
                 client.follow(&id, TURNS).await;
-                let turn = start_params(id.clone(), input);
-                let turn = client.once::<TurnStartResult>("turn/start", &turn).await;
+                let turn = start_turn(&client, id.clone(), command, input).await;
                 Ok::<_, RequestError>((id, turn))
             };
             let started = started.await;
@@ -447,6 +448,34 @@ impl App {
             |_, _| {},
         );
     }
+}
+
+/// Returns the command that a text asks for: `!` and the line.
+fn own_command(text: &str) -> Option<String> {
+    let line = text.trim().strip_prefix('!')?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+/// Starts a Turn: of a prompt, or of the user's own command.
+async fn start_turn(
+    client: &Client,
+    thread_id: String,
+    command: Option<String>,
+    input: Vec<InputPart>,
+) -> Result<(), RequestError> {
+    let started: TurnStartResult = match command {
+        Some(command) => {
+            let params = ThreadShellCommandParams {
+                thread_id,
+                command,
+                client_request_id: None,
+            };
+            client.once("thread/shellCommand", &params).await?
+        }
+        None => client.once("turn/start", &start_params(thread_id, input)).await?,
+    };
+    drop(started);
+    Ok(())
 }
 
 fn start_params(thread_id: String, input: Vec<InputPart>) -> TurnStartParams {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_core::{Command, Enqueued, StartedTurn};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{InputPart, ThreadId, TurnId};
+use bobbin_model::{InputPart, ThreadId, TurnFeatures, TurnId};
 use bobbin_peer::{ErrorObject, Responder};
 use bobbin_prompts::{COMPACT, OwnCommand};
 use serde_json::{Value, json};
@@ -175,6 +175,31 @@ pub(super) async fn enqueue(client: &Client, params: &Value) -> Answer {
         "input": params["input"],
         "clientUserMessageId": params["clientUserMessageId"],
     } }))
+}
+
+/// `thread/shellCommand`: a Turn that runs the user's own command.
+pub(super) async fn shell_command(client: &Client, params: &Value) -> Answer {
+    let handle = client.handle(params).await?;
+    let line = params["command"].as_str().unwrap_or_default().trim();
+    if line.is_empty() {
+        return Err(errors::params("the command is empty"));
+    }
+    let request = StartTurn {
+        input: vec![InputPart::Text {
+            text: format!("!{line}"),
+        }],
+        sender: None,
+        client_message_id: None,
+        trigger: None,
+        channel: Some(CHANNEL.to_owned()),
+        features: TurnFeatures {
+            command: Some(line.to_owned()),
+            ..Codex::features(client.offer.keys.clone())
+        },
+    };
+    let started: Result<StartedTurn, _> = handle.ask(|reply| Command::StartTurn { request, reply }).await;
+    started.map_err(|error| errors::of(&error))?;
+    Ok(json!({}))
 }
 
 /// `thread/compact/start`: a Turn that does nothing else.

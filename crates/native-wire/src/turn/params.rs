@@ -41,6 +41,20 @@ pub struct TurnStartParams {
     pub client_request_id: Option<ClientRequestId>,
 }
 
+/// Params of `thread/shellCommand`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadShellCommandParams {
+    /// An active Thread without a running Turn.
+    pub thread_id: String,
+    /// The command line that the user typed; at most 65,536 bytes.
+    #[schemars(length(min = 1, max = 65_536))]
+    pub command: String,
+    /// Extension: makes a repeated request safe.
+    pub client_request_id: Option<ClientRequestId>,
+}
+
 /// Result of `turn/start`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -12,9 +12,9 @@ use bobbin_native_wire::turn::notifications::{
     TurnCancelledNotification, TurnFailedNotification, TurnNotification,
 };
 use bobbin_native_wire::turn::params::{
-    TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams, TurnQueueRemoveParams, TurnQueueReorderParams,
-    TurnQueueResult, TurnQueueUpdateParams, TurnStartParams, TurnStartResult, TurnSteerParams,
-    TurnSteerResult,
+    ThreadShellCommandParams, TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams,
+    TurnQueueRemoveParams, TurnQueueReorderParams, TurnQueueResult, TurnQueueUpdateParams, TurnStartParams,
+    TurnStartResult, TurnSteerParams, TurnSteerResult,
 };
 use bobbin_native_wire::turn::plan::PlanUpdatedNotification;
 use bobbin_native_wire::turn::revert_types::TurnRevertedNotification;
@@ -42,6 +42,11 @@ pub static GROUP: Group = Group {
             test "native/transcripts: turn_start_with_every_kind_of_item",
             partial "pictures on the disk, where a tool could read them without asking, and on the public web are \
                 shown to models that see; to others, and where they cannot be had, they are names";
+        request "thread/shellCommand" (ThreadShellCommandParams => TurnStartResult)
+            [ThreadNotFound, ThreadNotActive, TurnInProgress] wait start::shell_command, needs Approve:
+            "Runs a command that the user typed, as a Turn without a model: in the sandbox, without a question.",
+            test "server/user_commands: a_typed_command_runs_without_a_question_and_the_model_reads_it",
+            note "a rule that refuses the command counts";
         request "turn/enqueue" (TurnEnqueueParams => TurnEnqueueResult)
             [ThreadNotFound, ThreadNotActive] wait queue::enqueue, needs Prompt:
             "Puts an input into the queue.", spec "03 §2.3",

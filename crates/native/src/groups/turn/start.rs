@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, Reply, StartedTurn, ThreadHandle};
-use bobbin_model::{ItemBody, Refusal, TurnFeatures};
-use bobbin_native_wire::turn::params::{TurnInterruptParams, TurnStartParams, TurnStartResult};
+use bobbin_model::{InputPart, ItemBody, Refusal, TurnFeatures};
+use bobbin_native_wire::turn::params::{
+    ThreadShellCommandParams, TurnInterruptParams, TurnStartParams, TurnStartResult,
+};
 use bobbin_native_wire::turn::types::Turn;
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
@@ -15,6 +17,8 @@ use crate::connection::Endpoint;
 use crate::convert;
 use crate::groups::thread::lifecycle;
 
+/// Longest command line of a user, in bytes.
+const MAX_COMMAND: usize = 64 << 10;
 /// Limit of rules of one Turn.
 const MAX_ALLOWED: usize = 64;
 
@@ -42,9 +46,45 @@ pub(super) async fn start(client: &Client, params: TurnStartParams, responder: R
     if let Err(detail) = check_permissions(client, &request.features) {
         return refuse_params(responder, detail);
     }
+    let reply = started(client, &thread, responder);
+    let command = match messages {
+        Some(messages) => Command::StartTurnAfter {
+            messages,
+            request,
+            reply,
+        },
+        None => Command::StartTurn { request, reply },
+    };
+    client.command(&thread, command).await;
+}
+
+/// `thread/shellCommand`.
+pub(super) async fn shell_command(client: &Client, params: ThreadShellCommandParams, responder: Responder) {
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let line = params.command.trim();
+    if line.is_empty() || line.len() > MAX_COMMAND {
+        return refuse_params(responder, format!("'command' has 1 to {MAX_COMMAND} bytes."));
+    }
+    let text = format!("!{line}");
+    let input = vec![InputPart::Text { text }];
+    let mut request = match client.turn(thread.id(), input, None, None) {
+        Ok(request) => request,
+        Err(error) => return refuse(responder, error),
+    };
+    request.features.command = Some(line.to_owned());
+    let reply = started(client, &thread, responder);
+    client
+        .command(&thread, Command::StartTurn { request, reply })
+        .await;
+}
+
+/// Returns the answer to a request that starts a Turn: the client follows it.
+fn started(client: &Client, thread: &Arc<ThreadHandle>, responder: Responder) -> Reply<StartedTurn> {
     let (follower, attached) = (client.clone(), thread.clone());
     let shown = client.native.tool_executions();
-    let reply: Reply<StartedTurn> = Box::new(move |started| match started {
+    Box::new(move |started| match started {
         Ok(started) => {
             let turn = Turn {
                 items: Some(Vec::new()),
@@ -59,16 +99,7 @@ pub(super) async fn start(client: &Client, params: TurnStartParams, responder: R
                 ask_chat(follower, attached);
             }
         }
-    });
-    let command = match messages {
-        Some(messages) => Command::StartTurnAfter {
-            messages,
-            request,
-            reply,
-        },
-        None => Command::StartTurn { request, reply },
-    };
-    client.command(&thread, command).await;
+    })
 }
 
 /// Checks the permissions that a client gives its Turn. Only a program of the server's user, which has read the
