@@ -26,7 +26,7 @@ fn start(home: &Workspace) -> (Child, Client) {
     (child, Client::new(link))
 }
 
-async fn greeted(home: &Workspace) -> (Child, Client) {
+pub(crate) async fn greeted(home: &Workspace) -> (Child, Client) {
     greeted_with(home, json!({})).await
 }
 

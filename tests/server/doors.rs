@@ -2,6 +2,8 @@
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
+use tokio::process::Child;
+use tokio::time::Duration;
 
 use crate::eca::{content, finished, hello, start};
 use crate::support::{Workspace, agent_text};
@@ -309,4 +311,79 @@ async fn what_an_editor_does_not_read_costs_the_others_nothing() {
     child.kill().await.unwrap();
     asking.await.unwrap();
     assert!(native.call("server/stats", json!({})).await.is_object());
+}
+
+/// Starts `bobbin acp` and loads a session.
+async fn acp(workspace: &Workspace, thread: &str) -> (Child, Client) {
+    let (child, mut client) = crate::acp::greeted(workspace).await;
+    let load = json!({ "sessionId": thread, "cwd": workspace.path(), "mcpServers": [] });
+    assert!(client.call("session/load", load).await.is_object());
+    (child, client)
+}
+
+#[tokio::test]
+async fn five_clients_of_one_thread_see_the_same_and_one_answers_for_all() {
+    let workspace = Workspace::asking();
+    let server = workspace.web_socket();
+    let mut page = server.client("browser").await;
+    let mut native = server.client("desktop").await;
+    let thread = page.start_thread().await;
+    native
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    let (_eca, mut eca) = start(&workspace, &["eca"]);
+    eca.call("initialize", hello(&workspace)).await;
+    eca.notify("initialized", json!({})).await;
+    eca.call("chat/open", json!({ "chatId": thread })).await;
+    let (_one, mut one) = acp(&workspace, &thread).await;
+    let (_other, mut other) = acp(&workspace, &thread).await;
+
+    let input = json!([{ "type": "text", "text": "run `touch pot` then say The pot is there." }]);
+    page.call("turn/start", json!({ "threadId": thread, "input": input }))
+        .await;
+    let asked = page.wait_for("item/approval/request").await;
+    native.wait_for("item/approval/request").await;
+    let run = eca
+        .find("a call", |message| content(message, "toolCallRun"))
+        .await;
+    assert_eq!(run["params"]["content"]["manualApproval"], true);
+    // These editors are asked while a prompt of theirs waits.
+    let prompt = |text: &str| json!({ "sessionId": thread, "prompt": [{ "type": "text", "text": text }] });
+    let first = one.request("session/prompt", prompt("say One.")).await;
+    let second = other.request("session/prompt", prompt("say Other.")).await;
+    let permission = one.wait_for("session/request_permission").await;
+    other.wait_for("session/request_permission").await;
+    let answered = std::time::Instant::now();
+    let outcome = json!({ "outcome": { "outcome": "selected", "optionId": "allow_once" } });
+    one.reply(&permission, outcome).await;
+
+    // The question is gone everywhere, and a late answer means nothing.
+    page.wait_for("item/approval/resolved").await;
+    native.wait_for("item/approval/resolved").await;
+    other.wait_for("$/cancel_request").await;
+    eca.find("the call runs", |message| content(message, "toolCallRunning"))
+        .await;
+    let took = answered.elapsed();
+    page.reply(&asked, json!({ "decision": "decline" })).await;
+    assert!(took < Duration::from_secs(5), "{took:?}");
+
+    // All of them see all three Turns.
+    let sees = |message: &Value, text: &str| message.to_string().contains(text);
+    for text in ["The pot is there.", "One.", "Other."] {
+        page.find(text, |message| {
+            message["method"] == "turn/completed" && sees(message, text)
+        })
+        .await;
+        native
+            .find(text, |message| {
+                message["method"] == "turn/completed" && sees(message, text)
+            })
+            .await;
+    }
+    assert_eq!(one.answer(first).await["result"]["stopReason"], "end_turn");
+    assert_eq!(other.answer(second).await["result"]["stopReason"], "end_turn");
+    for (client, text) in [(&mut one, "Other."), (&mut other, "One."), (&mut eca, "Other.")] {
+        client.find(text, |message| sees(message, text)).await;
+    }
+    assert!(workspace.path().join("pot").exists());
 }
