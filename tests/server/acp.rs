@@ -95,6 +95,31 @@ async fn a_client_prompts_allows_and_leaves() {
 }
 
 #[tokio::test]
+async fn the_output_of_a_command_is_shown_while_it_runs() {
+    let (home, workspace) = (Workspace::asking(), Workspace::new());
+    let (_child, mut client) = greeted(&home).await;
+    let id = session(&mut client, workspace.path()).await;
+    let line = "echo one; until [ -e go ]; do sleep 0.05; done; echo two";
+    let request = client
+        .request("session/prompt", text(&id, &format!("run `{line}`")))
+        .await;
+    let asked = client.wait_for("session/request_permission").await;
+    let outcome = json!({ "outcome": { "outcome": "selected", "optionId": "allow_once" } });
+    client.reply(&asked, outcome).await;
+    let shown = |message: &Value, text: &str| {
+        message["params"]["update"]["content"][0]["content"]["text"].as_str() == Some(text)
+    };
+    client
+        .find("its first line", |message| shown(message, "one\n"))
+        .await;
+    std::fs::write(workspace.path().join("go"), "").unwrap();
+    client
+        .find("its result", |message| shown(message, "exit code 0\none\ntwo\n"))
+        .await;
+    assert_eq!(client.answer(request).await["result"]["stopReason"], "end_turn");
+}
+
+#[tokio::test]
 async fn an_unsaved_buffer_is_read_and_a_file_is_written_through_the_editor() {
     let (home, workspace) = (Workspace::new(), Workspace::new());
     std::fs::write(workspace.path().join("notes.md"), "on disk\n").unwrap();

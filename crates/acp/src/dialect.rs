@@ -66,6 +66,7 @@ impl Acp {
         TurnFeatures {
             approvals: true,
             person: true,
+            command_execution: true,
             keys,
             ..TurnFeatures::default()
         }

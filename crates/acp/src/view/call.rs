@@ -144,6 +144,18 @@ impl Call {
         self.status = ToolCallStatus::InProgress;
     }
 
+    /// Returns the change for output of a command that runs.
+    pub(super) fn running(&self, output: &str) -> ToolCall {
+        let mut content = self.change.clone();
+        content.push(ToolCallContent::Content {
+            content: ContentBlock::text(output),
+        });
+        ToolCall {
+            content: Some(content),
+            ..ToolCall::default()
+        }
+    }
+
     /// Notes the end of the call. Returns what changes.
     pub(super) fn end(&mut self, how: CallEnd, result: &str) -> ToolCall {
         self.status = match how {

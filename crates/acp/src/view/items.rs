@@ -3,19 +3,21 @@
 use bobbin_acp_wire::{CompactionStatus, ContentBlock, SessionUpdate, Severity, ToolCall};
 use bobbin_model::input::typed_text;
 use bobbin_model::item::UserMessage;
-use bobbin_model::{Delta, DeltaChannel, DynamicToolCall, Item, ItemBody, ItemId, Json, TurnId};
+use bobbin_model::{Delta, DeltaChannel, DynamicToolCall, Item, ItemBody, ItemId, Json, TurnId, UnixMillis};
 
 use super::call::{Call, CallEnd};
+use super::output::Output;
 use super::{View, changed};
 
 impl View {
     /// Shows streamed text.
-    pub(super) fn delta(&mut self, delta: &Delta, out: &mut Vec<SessionUpdate>) {
+    pub(super) fn delta(&mut self, delta: &Delta, at: UnixMillis, out: &mut Vec<SessionUpdate>) {
         let is_thought = match delta.channel {
             DeltaChannel::AgentMessage => false,
             DeltaChannel::Reasoning => true,
-            // Clients get complete arguments, and the output with the call's result.
-            DeltaChannel::ToolArguments | DeltaChannel::CommandOutput => return,
+            DeltaChannel::CommandOutput => return self.output(delta.item, &delta.text, at, out),
+            // Clients get complete arguments.
+            DeltaChannel::ToolArguments => return,
         };
         out.push(chunk(is_thought, &delta.text, delta.turn, delta.item));
         self.streamed.insert(delta.item, delta.offset + delta.text.len());
@@ -30,7 +32,21 @@ impl View {
                 self.change_call(call_id, out, |_| ToolCall::default());
             }
             ItemBody::DynamicToolCall(call) => self.whole_call(turn, call, out),
+            ItemBody::CommandExecution(run) => {
+                self.outputs.insert(item.id, Output::new(&run.call_id));
+            }
             _ => {}
+        }
+    }
+
+    /// Shows more output of a command that runs.
+    fn output(&mut self, item: ItemId, text: &str, at: UnixMillis, out: &mut Vec<SessionUpdate>) {
+        let Some(output) = self.outputs.get_mut(&item) else {
+            return;
+        };
+        if let Some(shown) = output.add(text, at) {
+            let call_id = output.call_id.clone();
+            self.change_call(&call_id, out, |call| call.running(&shown));
         }
     }
 
@@ -47,6 +63,8 @@ impl View {
                 self.known_call(turn, call_id, tool_name);
                 self.complete_call(call_id, arguments.as_ref(), out);
             }
+            // The result of the call follows.
+            ItemBody::CommandExecution(_) => drop(self.outputs.remove(&item.id)),
             ItemBody::DynamicToolCall(call) => {
                 self.whole_call(turn, call, out);
                 if let Some(answer) = &call.answer {
@@ -106,6 +124,9 @@ impl View {
 
     /// Notes a call that runs without showing it: the client gets it whole with its next change.
     pub(crate) fn seed_call(&mut self, turn: TurnId, item: &Item) {
+        if let ItemBody::CommandExecution(run) = &item.body {
+            self.outputs.insert(item.id, Output::new(&run.call_id));
+        }
         let (call_id, name, arguments) = match &item.body {
             ItemBody::ToolCall {
                 tool_name,

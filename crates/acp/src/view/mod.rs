@@ -6,6 +6,7 @@
 mod call;
 mod diff;
 mod items;
+mod output;
 mod subagent_questions;
 
 use std::collections::HashMap;
@@ -25,6 +26,7 @@ use bobbin_peer::ErrorObject;
 
 use crate::errors;
 use call::{Call, CallEnd};
+use output::Output;
 
 pub(crate) use call::{kind, wire_id};
 pub(crate) use subagent_questions::key as subagent_key;
@@ -63,6 +65,8 @@ pub(crate) struct View {
     live: Option<TurnId>,
     /// Number of sent bytes of each open text.
     streamed: HashMap<ItemId, usize>,
+    /// The output of the commands that run.
+    outputs: HashMap<ItemId, Output>,
     calls: Vec<Call>,
     /// Questions of subagents, as calls.
     questions: Vec<Call>,
@@ -114,7 +118,7 @@ impl View {
         out: &mut Vec<SessionUpdate>,
     ) -> Option<(TurnId, End)> {
         match &frame.body {
-            FrameBody::Delta(delta) => self.delta(delta, out),
+            FrameBody::Delta(delta) => self.delta(delta, frame.at, out),
             FrameBody::Recorded(event) => return self.event(event, frame.at, is_own, out),
             FrameBody::Ephemeral(_) => {}
         }
@@ -184,6 +188,7 @@ impl View {
     pub(crate) fn forget_turn(&mut self) {
         self.live = None;
         self.streamed.clear();
+        self.outputs.clear();
         self.calls.clear();
         self.failed_with = None;
     }
