@@ -46,6 +46,9 @@ while read -r line; do
       update '{"sessionUpdate":"session_info_update","title":"A pot of tea"}'
       done_with named. ;;
     *flood*) while :; do text 'more and more and more and more and more and more and more and more'; done ;;
+    *swap*)
+      update '{"sessionUpdate":"tool_call","toolCallId":"c-3","kind":"execute","title":"Run it","rawInput":{"command":"touch brewed"}}'
+      ask 51 session/request_permission '"toolCall":{"toolCallId":"c-3"},"options":[{"optionId":"b","name":"Once","kind":"allow_once"}]' ;;
     *shell*)
       update '{"sessionUpdate":"tool_call","toolCallId":"c-2","kind":"execute","title":"Run it","rawInput":{"command":"touch brewed"}}'
       ask 50 session/request_permission '"toolCall":{"toolCallId":"c-2"},"options":[{"optionId":"a","name":"Always","kind":"allow_always"},{"optionId":"b","name":"Once","kind":"allow_once"}]' ;;
@@ -77,6 +80,7 @@ while read -r line; do
   *'"id":34,'*) note; done_with run. ;;
   *'"id":35,'*) note; done_with left. ;;
   *'"id":40,'*) note; done_with asked. ;;
+  *'"id":51,'*) note; ask 30 terminal/create '"command":"touch other"' ;;
   *'"id":50,'*)
     note
     case "$line" in
@@ -424,6 +428,15 @@ async fn a_permission_covers_the_command_that_it_named() {
     assert!(workspace.path().join("brewed").exists());
     let chosen = &answers(&workspace)[0]["outcome"]["optionId"];
     assert_eq!(chosen, "b", "the option for once");
+    // Another command in its place is asked about.
+    client.start_turn(&thread, "A swap.").await;
+    for decision in ["accept", "decline"] {
+        let asked = client.wait_for("item/approval/request").await;
+        client.reply(&asked, json!({ "decision": decision })).await;
+    }
+    let swapped = ended(&mut client).await;
+    assert_eq!(agent_text(&swapped), "not run.", "{swapped}");
+    assert!(!workspace.path().join("other").exists());
 }
 
 #[tokio::test]
