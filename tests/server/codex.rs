@@ -333,7 +333,6 @@ const REQUESTS: &str = include_str!("codex-requests.jsonl");
 const REFUSED: &[&str] = &[
     "hooks/list",
     "account/bedrock/checkGovCloudRequirements",
-    "review/start",
     "command/exec",
     "thread/readState/update",
 ];
@@ -377,7 +376,14 @@ async fn each_request_of_the_client_is_answered_or_refused_as_unknown() {
             "turn/steer" | "turn/interrupt" => assert_eq!(code, Some(-32600), "{method}"),
             _ => assert_eq!(code, None, "{method}: {answer}"),
         }
-        if ["turn/start", "thread/compact/start", "thread/shellCommand"].contains(&method.as_str()) {
+        if [
+            "turn/start",
+            "thread/compact/start",
+            "thread/shellCommand",
+            "review/start",
+        ]
+        .contains(&method.as_str())
+        {
             codex.until("turn/completed").await;
         }
     }

@@ -79,6 +79,7 @@ async fn answer(client: &Client, method: &str, params: &Value) -> Answer {
         "thread/revert" => thread::revert(client, params).await,
         "thread/settings/update" => thread::settings(client, params).await,
         "thread/compact/start" => turn::compact(client, params).await,
+        "review/start" => turn::review(client, params).await,
         "thread/shellCommand" => turn::shell_command(client, params).await,
         "thread/queue/add" => turn::enqueue(client, params).await,
         "turn/interrupt" => turn::interrupt(client, params).await,

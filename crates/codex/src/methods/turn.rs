@@ -202,6 +202,55 @@ pub(super) async fn shell_command(client: &Client, params: &Value) -> Answer {
     Ok(json!({}))
 }
 
+/// `review/start`: a Turn in this Thread whose prompt asks for a review.
+pub(super) async fn review(client: &Client, params: &Value) -> Answer {
+    let handle = client.handle(params).await?;
+    let text = review_of(&params["target"]).ok_or_else(|| errors::params("the review has no target"))?;
+    let request = StartTurn {
+        input: vec![InputPart::Text { text }],
+        sender: None,
+        client_message_id: None,
+        trigger: None,
+        channel: Some(CHANNEL.to_owned()),
+        features: Codex::features(client.offer.keys.clone()),
+    };
+    let started: Result<StartedTurn, _> = handle.ask(|reply| Command::StartTurn { request, reply }).await;
+    let started = started.map_err(|error| errors::of(&error))?;
+    Ok(json!({
+        "turn": turns::started(started.turn.id, started.turn.started_at),
+        "reviewThreadId": params["threadId"],
+    }))
+}
+
+/// Returns the prompt of a review; `None` where its target says too little.
+fn review_of(target: &Value) -> Option<String> {
+    let text = |name: &str| {
+        target[name]
+            .as_str()
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+    };
+    let what = match target["type"].as_str()? {
+        "uncommittedChanges" => {
+            "the uncommitted changes of this repository: staged, unstaged and untracked".to_owned()
+        }
+        "baseBranch" => {
+            let branch = text("branch")?;
+            format!("the changes of this branch since it left {branch} (`git diff {branch}...`)")
+        }
+        "commit" => match (text("sha")?, text("title")) {
+            (sha, Some(title)) => format!("the commit {sha}, \"{title}\""),
+            (sha, None) => format!("the commit {sha}"),
+        },
+        "custom" => return text("instructions").map(str::to_owned),
+        _ => return None,
+    };
+    Some(format!(
+        "Review {what}. Report what is wrong, the most serious first, each with file and line and with what would mend it. \
+         Say so if nothing is wrong. Change no file."
+    ))
+}
+
 /// `thread/compact/start`: a Turn that does nothing else.
 pub(super) async fn compact(client: &Client, params: &Value) -> Answer {
     let handle = client.handle(params).await?;
@@ -222,4 +271,40 @@ pub(super) async fn compact(client: &Client, params: &Value) -> Answer {
     let started: Result<StartedTurn, _> = handle.ask(|reply| Command::StartTurn { request, reply }).await;
     started.map_err(|error| errors::of(&error))?;
     Ok(json!({}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_review_names_its_target() {
+        for (target, part) in [
+            (
+                json!({ "type": "uncommittedChanges" }),
+                Some("uncommitted changes"),
+            ),
+            (
+                json!({ "type": "baseBranch", "branch": "main" }),
+                Some("`git diff main...`"),
+            ),
+            (
+                json!({ "type": "commit", "sha": "abc", "title": "Boil" }),
+                Some("the commit abc, \"Boil\""),
+            ),
+            (
+                json!({ "type": "custom", "instructions": "Look at tea.rs." }),
+                Some("Look at tea.rs."),
+            ),
+            (json!({ "type": "baseBranch" }), None),
+            (json!({ "type": "moon" }), None),
+            (json!(null), None),
+        ] {
+            let text = review_of(&target);
+            match part {
+                Some(part) => assert!(text.is_some_and(|text| text.contains(part)), "{target}"),
+                None => assert_eq!(text, None, "{target}"),
+            }
+        }
+    }
 }
