@@ -69,4 +69,7 @@ export function written(part: InputPart): string {
 }
 
 /** Returns the command line that a text asks for: `!` and the line, which the user runs and no model. */
-export const typed = (text: string): string | undefined => /^\s*!\s*(\S[^]*)$/.exec(text)?.[1]?.trimEnd();
+export function typed(text: string): string | undefined {
+  const line = text.trim();
+  return (line.startsWith("!") && line.slice(1).trim()) || undefined;
+}
