@@ -80,7 +80,10 @@ while read -r line; do
   *'"id":34,'*) note; done_with run. ;;
   *'"id":35,'*) note; done_with left. ;;
   *'"id":40,'*) note; done_with asked. ;;
-  *'"id":51,'*) note; ask 30 terminal/create '"command":"touch other"' ;;
+  *'"id":51,'*)
+    note
+    update '{"sessionUpdate":"tool_call_update","toolCallId":"c-3","rawInput":{"command":"touch other"}}'
+    ask 30 terminal/create '"command":"touch other"' ;;
   *'"id":50,'*)
     note
     case "$line" in

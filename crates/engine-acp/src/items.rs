@@ -19,7 +19,7 @@ use bobbin_model::{CallPreview, ContextWindow, ItemBody, Json, TokenUsage, TurnI
 use bobbin_undo::preview;
 use serde_json::{Value, json};
 
-use crate::permission;
+use crate::permission::Allowed;
 
 /// Most calls of one Turn.
 const MAX_CALLS: usize = 4096;
@@ -52,6 +52,7 @@ pub(crate) struct Shown {
     message: Option<OpenMessage>,
     calls: BTreeMap<String, ShownCall>,
     bytes: usize,
+    allowed: Vec<Allowed>,
     /// Tokens in the agent's window.
     in_window: u64,
     /// The cost of the session so far, in millionths.
@@ -70,8 +71,6 @@ struct ShownCall {
     /// `None` once its arguments are complete.
     item: Option<OpenItem>,
     is_done: bool,
-    /// Whether a rule or a user has allowed it.
-    is_allowed: bool,
 }
 
 impl Shown {
@@ -82,6 +81,7 @@ impl Shown {
             message: None,
             calls: BTreeMap::new(),
             bytes: 0,
+            allowed: Vec::new(),
             in_window: turn.context().tokens,
             cost_micros,
         }
@@ -199,25 +199,14 @@ impl Shown {
         Ok(shown.call.clone())
     }
 
-    /// Notes that a call was allowed.
-    pub(crate) fn allow(&mut self, call: &str) {
-        if let Some(shown) = self.calls.get_mut(call) {
-            shown.is_allowed = true;
-        }
+    /// Notes what a user has allowed. What the agent says of the call later changes nothing about that.
+    pub(crate) fn allow(&mut self, allowed: Allowed) {
+        self.allowed.push(allowed);
     }
 
-    /// Returns the files of the calls that were allowed.
-    pub(crate) fn allowed_paths(&self) -> Vec<PathBuf> {
-        let allowed = self.calls.values().filter(|shown| shown.is_allowed);
-        allowed
-            .flat_map(|shown| permission::paths(&shown.call, &self.root))
-            .collect()
-    }
-
-    /// Whether a call with exactly this command line was allowed.
-    pub(crate) fn allows_command(&self, line: &str) -> bool {
-        let mut allowed = self.calls.values().filter(|shown| shown.is_allowed);
-        allowed.any(|shown| permission::command(&shown.call) == Some(line))
+    /// Returns everything that was allowed in this Turn.
+    pub(crate) fn allowed(&self) -> &[Allowed] {
+        &self.allowed
     }
 
     /// Returns the id of a call that has not ended and is of a kind.
@@ -317,7 +306,6 @@ impl Shown {
                 call,
                 item,
                 is_done: false,
-                is_allowed: false,
             };
             self.calls.insert(id.clone(), shown);
         }

@@ -43,17 +43,66 @@ pub(crate) fn judge(policy: &dyn Policy, call: &ToolCall, name: &str, root: &Pat
     }
 }
 
-/// Returns the scope of the question about a call, and its sentence. An answer covers equal operations only.
-pub(crate) fn question(config: &EngineConfig, call: &ToolCall, root: &Path) -> (Scope, String) {
-    let title = call.title.as_deref().unwrap_or("a tool call");
-    let kind = match call.kind {
+/// The file or the command line that a user has allowed an agent: those that the question showed, and as they were then.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    file: Option<PathBuf>,
+    changes: bool,
+    command: Option<String>,
+}
+
+impl Allowed {
+    /// Returns what an answer to the question about a call allows.
+    pub(crate) fn of(call: &ToolCall, root: &Path) -> Self {
+        match kind_of(call) {
+            ApprovalKind::Shell => Self {
+                // The question shows no more of a longer one.
+                command: command(call)
+                    .filter(|line| line.chars().count() <= MAX_OPERATION)
+                    .map(str::to_owned),
+                ..Self::default()
+            },
+            ApprovalKind::File => Self {
+                file: paths(call, root).into_iter().next(),
+                changes: !matches!(call.kind, Some(ToolKind::Read | ToolKind::Search)),
+                command: None,
+            },
+            ApprovalKind::RemoteResource => Self::default(),
+        }
+    }
+
+    /// Whether it covers reading a file.
+    pub(crate) fn reads(&self, path: &Path) -> bool {
+        self.file.as_deref() == Some(path)
+    }
+
+    /// Whether it covers changing a file.
+    pub(crate) fn changes(&self, path: &Path) -> bool {
+        self.changes && self.reads(path)
+    }
+
+    /// Whether it covers a command line.
+    pub(crate) fn runs(&self, line: &str) -> bool {
+        self.command.as_deref() == Some(line)
+    }
+}
+
+/// Returns the kind of the question about a call.
+fn kind_of(call: &ToolCall) -> ApprovalKind {
+    match call.kind {
         Some(ToolKind::Execute) => ApprovalKind::Shell,
         Some(ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Search) => {
             ApprovalKind::File
         }
         _ if command(call).is_some() => ApprovalKind::Shell,
         _ => ApprovalKind::RemoteResource,
-    };
+    }
+}
+
+/// Returns the scope of the question about a call, and its sentence. An answer covers equal operations only.
+pub(crate) fn question(config: &EngineConfig, call: &ToolCall, root: &Path) -> (Scope, String) {
+    let title = call.title.as_deref().unwrap_or("a tool call");
+    let kind = kind_of(call);
     let operation = match kind {
         ApprovalKind::Shell => command(call).unwrap_or(title),
         ApprovalKind::File | ApprovalKind::RemoteResource => title,
@@ -93,7 +142,7 @@ pub(crate) fn outcome(options: &[PermissionOption], allows: bool) -> PermissionO
 }
 
 /// Returns the command line of a call that says one.
-pub(crate) fn command(call: &ToolCall) -> Option<&str> {
+fn command(call: &ToolCall) -> Option<&str> {
     call.raw_input.as_ref()?.get("command")?.as_str()
 }
 
@@ -140,6 +189,32 @@ mod tests {
         assert_eq!(outcome(&all, false), selected("never"));
         assert_eq!(outcome(&all[..2], true), selected("ever"));
         assert_eq!(outcome(&all[..2], false), PermissionOutcome::Cancelled);
+    }
+
+    #[test]
+    fn an_answer_covers_the_file_or_the_command_that_was_shown() {
+        let root = Path::new("/srv/tea");
+        let edit = call(
+            json!({ "toolCallId": "1", "kind": "edit", "rawInput": { "command": "rm x" },
+            "locations": [{ "path": "a.txt" }, { "path": "/etc/b.txt" }] }),
+        );
+        let allowed = Allowed::of(&edit, root);
+        let (shown, other) = (Path::new("/srv/tea/a.txt"), Path::new("/etc/b.txt"));
+        assert!(allowed.changes(shown) && allowed.reads(shown) && !allowed.changes(other));
+        assert!(!allowed.runs("rm x"), "the question names the file");
+        let read =
+            call(json!({ "toolCallId": "2", "kind": "read", "locations": [{ "path": "/etc/b.txt" }] }));
+        let allowed = Allowed::of(&read, root);
+        assert!(allowed.reads(other) && !allowed.changes(other));
+        let run = call(
+            json!({ "toolCallId": "3", "kind": "execute", "rawInput": { "command": "boil" },
+            "locations": [{ "path": "/etc/b.txt" }] }),
+        );
+        let allowed = Allowed::of(&run, root);
+        assert!(allowed.runs("boil") && !allowed.runs("boil x") && !allowed.reads(other));
+        let long = "x".repeat(MAX_OPERATION + 1);
+        let run = call(json!({ "toolCallId": "4", "kind": "execute", "rawInput": { "command": long } }));
+        assert!(!Allowed::of(&run, root).runs(&long), "its end was not shown");
     }
 
     #[test]

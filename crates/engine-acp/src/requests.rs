@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::TerminalRequest;
 use crate::items::{NotShown, Shown, text_content, tool_name};
-use crate::permission;
+use crate::permission::{self, Allowed};
 use crate::settings::EngineConfig;
 
 /// Most requests that wait; a further one is refused.
@@ -71,8 +71,8 @@ pub(crate) struct AgentTools {
 /// The end of a request that changes the record.
 enum Done {
     Nothing,
-    /// The user, or a rule, has allowed this call.
-    Allowed(String),
+    /// The user has allowed this.
+    Allowed(Allowed),
     /// A call that we have made has ended.
     Ended(ToolCall),
 }
@@ -151,20 +151,21 @@ impl Requests {
         } = asked;
         let call = shown.asked(tool_call).await?;
         let (turn, config, stop) = (self.turn.clone(), self.config.clone(), self.stop.clone());
+        let covered = Allowed::of(&call, &self.turn.environment().root);
         self.start(async move {
-            let id = call.tool_call_id.clone();
             let allows = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(TurnGone),
                 allows = allows(&turn, &config, call) => allows,
             };
-            let outcome = allows.map_or(PermissionOutcome::Cancelled, |allows| {
-                permission::outcome(&options, allows)
+            let outcome = allows.map_or(PermissionOutcome::Cancelled, |answer| {
+                permission::outcome(&options, answer != Answer::No)
             });
             responder.ok(RequestPermissionResult { outcome });
             match allows {
-                Ok(true) => Done::Allowed(id),
-                Ok(false) | Err(TurnGone) => Done::Nothing,
+                Ok(Answer::ByUser) => Done::Allowed(covered),
+                // A rule that allows is asked again when the agent uses a file or runs a command.
+                Ok(Answer::ByRule | Answer::No) | Err(TurnGone) => Done::Nothing,
             }
         });
         Ok(())
@@ -176,7 +177,7 @@ impl Requests {
         if self.is_full() {
             return responder.err(too_many());
         }
-        let (environment, allowed) = (self.turn.environment().clone(), shown.allowed_paths());
+        let (environment, allowed) = (self.turn.environment().clone(), shown.allowed().to_vec());
         self.start(async move {
             let read = tokio::task::spawn_blocking(move || read_file(&environment, &asked, &allowed)).await;
             match read {
@@ -215,7 +216,7 @@ impl Requests {
         };
         let file = touched.unwrap_or_else(|| PathBuf::from(&asked.path));
         let mut permission = permission_of(self.turn.environment(), WRITE_FILE, &*prepared);
-        if shown.allowed_paths().contains(&file) {
+        if shown.allowed().iter().any(|allowed| allowed.changes(&file)) {
             permission = Permission::Free;
         }
         let own = shown.open_call(|call, root| permission::paths(call, root).contains(&file));
@@ -299,7 +300,12 @@ impl Requests {
             }
         };
         let mut permission = permission_of(self.turn.environment(), EXEC, &*prepared);
-        if shown.allows_command(&line) {
+        // The permission named a line of the workspace's folder.
+        let is_here = asked
+            .cwd
+            .as_deref()
+            .is_none_or(|cwd| Path::new(cwd) == self.turn.environment().root);
+        if is_here && shown.allowed().iter().any(|allowed| allowed.runs(&line)) {
             permission = Permission::Free;
         }
         let own = shown.open_call(|call, _| call.kind == Some(ToolKind::Execute));
@@ -463,8 +469,8 @@ impl Requests {
 async fn note(done: Done, shown: &mut Shown) -> Result<(), NotShown> {
     match done {
         Done::Nothing => Ok(()),
-        Done::Allowed(call) => {
-            shown.allow(&call);
+        Done::Allowed(allowed) => {
+            shown.allow(allowed);
             Ok(())
         }
         Done::Ended(call) => shown.call(call).await,
@@ -489,23 +495,32 @@ fn too_many() -> ErrorObject {
     failed("Too many requests are open; wait for the answers of some.")
 }
 
+/// The answer to an agent's question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    No,
+    ByRule,
+    ByUser,
+}
+
 /// Decides whether a call may run.
-async fn allows(turn: &TurnContext, config: &EngineConfig, call: ToolCall) -> Result<bool, TurnGone> {
+async fn allows(turn: &TurnContext, config: &EngineConfig, call: ToolCall) -> Result<Answer, TurnGone> {
     let environment = turn.environment();
     let (policy, root) = (environment.policy.clone(), environment.root.clone());
     let (scope, reason) = permission::question(config, &call, &root);
     let call_id = call.tool_call_id.clone();
     let judged = move || permission::judge(&*policy, &call, &tool_name(&call), &root);
     match tokio::task::spawn_blocking(judged).await {
-        Ok(Judgement::Allow) => Ok(true),
-        Ok(Judgement::Deny) => Ok(false),
+        Ok(Judgement::Allow) => Ok(Answer::ByRule),
+        Ok(Judgement::Deny) => Ok(Answer::No),
         Ok(Judgement::Ask) | Err(_) => {
             let ask = Ask {
                 call_id,
                 scope,
                 reason,
             };
-            Ok(turn.ask(ask).await?.approves())
+            let is_yes = turn.ask(ask).await?.approves();
+            Ok(if is_yes { Answer::ByUser } else { Answer::No })
         }
     }
 }
@@ -536,12 +551,12 @@ async fn is_granted(
 fn read_file(
     environment: &ToolEnvironment,
     asked: &ReadTextFileParams,
-    allowed: &[PathBuf],
+    allowed: &[Allowed],
 ) -> Result<String, String> {
     let located = locate(environment, &asked.path, Access::Read);
     let (target, permission) = located.map_err(|refusal: ToolRefusal| refusal.to_string())?;
     if let Permission::Ask { reason, .. } = permission
-        && !allowed.iter().any(|path| path == target.path())
+        && !allowed.iter().any(|allowed| allowed.reads(target.path()))
     {
         return Err(format!(
             "{reason} Nobody has allowed it; ask for the permission first."
