@@ -201,7 +201,9 @@ impl Shown {
 
     /// Notes what a user has allowed. What the agent says of the call later changes nothing about that.
     pub(crate) fn allow(&mut self, allowed: Allowed) {
-        self.allowed.push(allowed);
+        if !self.allowed.contains(&allowed) {
+            self.allowed.push(allowed);
+        }
     }
 
     /// Returns everything that was allowed in this Turn.

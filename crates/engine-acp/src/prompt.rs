@@ -32,8 +32,8 @@ pub(crate) fn blocks(items: &[Item], pictures: Option<&Path>) -> Vec<ContentBloc
 }
 
 fn block(part: &InputPart, pictures: Option<&Path>) -> ContentBlock {
-    if let (InputPart::LocalImage { path, mime_type, .. }, Some(root)) = (part, pictures)
-        && let Some(picture) = picture(&root.join(path), mime_type.as_deref())
+    if let (InputPart::LocalImage { path, .. }, Some(root)) = (part, pictures)
+        && let Some(picture) = picture(&root.join(path))
     {
         return picture;
     }
@@ -45,18 +45,19 @@ fn block(part: &InputPart, pictures: Option<&Path>) -> ContentBlock {
     }
 }
 
-fn picture(path: &Path, mime_type: Option<&str>) -> Option<ContentBlock> {
+/// Reads a picture; `None` if the file is none, whatever its name says: a link could lead to anything.
+fn picture(path: &Path) -> Option<ContentBlock> {
     let bytes = read_bytes(path, MAX_PICTURE_BYTES).ok()?;
-    let of_name = || match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "png" => Some("image/png"),
-        "jpg" | "jpeg" => Some("image/jpeg"),
-        "gif" => Some("image/gif"),
-        "webp" => Some("image/webp"),
-        _ => None,
+    let mime_type = match bytes.as_slice() {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        _ => return None,
     };
     Some(ContentBlock::Image {
-        data: BASE64_STANDARD.encode(bytes),
-        mime_type: mime_type.or_else(of_name)?.to_owned(),
+        data: BASE64_STANDARD.encode(&bytes),
+        mime_type: mime_type.to_owned(),
         uri: None,
     })
 }
@@ -125,7 +126,8 @@ mod tests {
     #[test]
     fn a_picture_is_sent_whole_to_an_agent_that_takes_pictures() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("a.png"), "png").unwrap();
+        std::fs::write(folder.path().join("a.png"), b"\x89PNG").unwrap();
+        std::fs::write(folder.path().join("b.png"), "secret").unwrap();
         let picture = |path: &str| InputPart::LocalImage {
             path: path.into(),
             mime_type: None,
@@ -133,12 +135,12 @@ mod tests {
         };
         let sent = block(&picture("a.png"), Some(folder.path()));
         let expected = ContentBlock::Image {
-            data: "cG5n".into(),
+            data: "iVBORw==".into(),
             mime_type: "image/png".into(),
             uri: None,
         };
         assert_eq!(sent, expected);
-        let gone = block(&picture("b.png"), Some(folder.path()));
-        assert_eq!(gone, link("file://b.png".into(), "b.png".into()));
+        let no_picture = block(&picture("b.png"), Some(folder.path()));
+        assert_eq!(no_picture, link("file://b.png".into(), "b.png".into()));
     }
 }

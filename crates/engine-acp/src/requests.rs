@@ -23,7 +23,7 @@ use bobbin_agent_api::tool::{
     CommandEnd, OutputSink, Permission, PreparedCall, ToolEnvironment, ToolOutput, ToolRefusal, Touches,
 };
 use bobbin_core::engine::{Ask, TurnContext};
-use bobbin_files::read_text;
+use bobbin_files::read_text_unlinked;
 use bobbin_model::{ItemBody, Json, Mode};
 use bobbin_peer::{ErrorObject, Responder};
 use bobbin_tools::{Access, CommandRequest, Commands, ToolSet, locate};
@@ -563,7 +563,8 @@ fn read_file(
         ));
     }
     let path = target.confirm()?;
-    let text = match read_text(path, MAX_FILE_BYTES) {
+    // The path has no link. One that appears now would lead where the agent itself may not read.
+    let text = match read_text_unlinked(path, MAX_FILE_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && has_folder(path, &environment.root) => {
             String::new()
