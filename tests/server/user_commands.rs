@@ -60,6 +60,7 @@ async fn a_typed_command_runs_without_a_question_and_the_model_reads_it() {
         "{turn}"
     );
     assert!(workspace.path().join("tea.txt").exists());
+    assert!(items.iter().all(|item| item["type"] != "error"), "{turn}");
 
     // A rule that refuses it counts.
     std::fs::write(workspace.path().join("kept"), "").unwrap();

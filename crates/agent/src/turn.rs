@@ -438,6 +438,10 @@ impl TurnRun {
         if self.ledger.now().rounds == 0 {
             return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()).into());
         }
+        // No model is behind a user's own command.
+        if self.turn.at_start().features.command.is_some() {
+            return Ok(Vec::new());
+        }
         let note = ItemBody::Error {
             message: "The model said nothing more after its last calls.".to_owned(),
             code: EMPTY_REPLY.to_owned(),
