@@ -3,7 +3,6 @@
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
 use tokio::process::Child;
-use tokio::time::Duration;
 
 use crate::eca::{content, finished, hello, start};
 use crate::support::{Workspace, agent_text};
@@ -353,7 +352,6 @@ async fn five_clients_of_one_thread_see_the_same_and_one_answers_for_all() {
     let second = other.request("session/prompt", prompt("say Other.")).await;
     let permission = one.wait_for("session/request_permission").await;
     other.wait_for("session/request_permission").await;
-    let answered = std::time::Instant::now();
     let outcome = json!({ "outcome": { "outcome": "selected", "optionId": "allow_once" } });
     one.reply(&permission, outcome).await;
 
@@ -363,9 +361,7 @@ async fn five_clients_of_one_thread_see_the_same_and_one_answers_for_all() {
     other.wait_for("$/cancel_request").await;
     eca.find("the call runs", |message| content(message, "toolCallRunning"))
         .await;
-    let took = answered.elapsed();
     page.reply(&asked, json!({ "decision": "decline" })).await;
-    assert!(took < Duration::from_secs(5), "{took:?}");
 
     // All of them see all three Turns.
     let sees = |message: &Value, text: &str| message.to_string().contains(text);
