@@ -63,11 +63,11 @@ async fn a_typed_command_runs_without_a_question_and_the_model_reads_it() {
     assert!(items.iter().all(|item| item["type"] != "error"), "{turn}");
 
     // A rule that refuses it counts.
-    std::fs::write(workspace.path().join("kept"), "").unwrap();
-    client.call("thread/shellCommand", typed("rm kept")).await;
+    std::fs::write(workspace.path().join("pot"), "").unwrap();
+    client.call("thread/shellCommand", typed("rm pot")).await;
     let refused = ended(&mut client).await;
     assert!(refused.to_string().contains("refused"), "{refused}");
-    assert!(workspace.path().join("kept").exists());
+    assert!(workspace.path().join("pot").exists());
 
     // The model reads the command and its output.
     client.start_turn(&thread, "What do you see?").await;

@@ -19,6 +19,7 @@ mod prompt;
 mod requests;
 pub mod settings;
 mod stored;
+mod terminal;
 mod turn;
 
 pub use checks::check;

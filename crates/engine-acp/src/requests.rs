@@ -1,7 +1,7 @@
 //! The requests of an agent during a prompt: permissions, files, commands, forms.
 //!
-//! Rules, approvals, sandbox and undo apply to files and commands as to calls of our own agent. A permission that a user
-//! has given covers exactly the files and the command line that it named. Whatever still runs ends with the prompt.
+//! Rules, approvals, sandbox and undo apply to files and commands as to calls of our own agent. An answer of a
+//! user covers the file, or the command line, that the question showed. Whatever still runs ends with the prompt.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,35 +11,34 @@ use std::time::Duration;
 
 use bobbin_acp_wire::{
     CreateTerminalParams, CreateTerminalResult, ElicitationAction, ElicitationMode, ElicitationParams,
-    ElicitationResult, Empty, ExitStatus, PermissionOutcome, ReadTextFileParams, ReadTextFileResult,
-    RequestPermissionParams, RequestPermissionResult, TerminalOutputResult, TerminalParams, ToolCall,
-    ToolCallContent, ToolCallStatus, ToolKind, WriteTextFileParams, code,
+    ElicitationResult, Empty, PermissionOutcome, ReadTextFileParams, ReadTextFileResult,
+    RequestPermissionParams, RequestPermissionResult, TerminalParams, ToolCall, ToolCallContent,
+    ToolCallStatus, ToolKind, WriteTextFileParams, code,
 };
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::elicitation::{Elicit, ElicitAction, Elicitation};
 use bobbin_agent_api::permission::permission_of;
 use bobbin_agent_api::policy::Judgement;
 use bobbin_agent_api::tool::{
-    CommandEnd, OutputSink, Permission, PreparedCall, ToolEnvironment, ToolOutput, ToolRefusal, Touches,
+    OutputSink, Permission, PreparedCall, ToolEnvironment, ToolOutput, ToolRefusal, Touches,
 };
 use bobbin_core::engine::{Ask, TurnContext};
 use bobbin_files::read_text_unlinked;
-use bobbin_model::{ItemBody, Json, Mode};
+use bobbin_model::{Json, Mode};
 use bobbin_peer::{ErrorObject, Responder};
 use bobbin_tools::{Access, CommandRequest, Commands, ToolSet, locate};
 use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use parking_lot::Mutex;
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::TerminalRequest;
 use crate::items::{NotShown, Shown, text_content, tool_name};
 use crate::permission::{self, Allowed};
 use crate::settings::EngineConfig;
+use crate::terminal::{Terminal, command_line, run_command};
 
 /// Most requests that wait; a further one is refused.
 const MAX_RUNNING: usize = 64;
@@ -49,10 +48,6 @@ const MAX_TERMINALS: usize = 32;
 const MAX_FILE_BYTES: u64 = 8 << 20;
 /// Most bytes of a command's output for the agent, which may ask for fewer.
 const MAX_OUTPUT_BYTES: usize = 1 << 20;
-/// Most bytes of a command's output that clients are shown while it runs.
-const MAX_STREAMED_BYTES: usize = 1 << 20;
-/// Pieces of output on their way to the record; a full queue slows the command down.
-const OUTPUT_QUEUE: usize = 16;
 /// How long a command may run. The end of the Turn ends it too.
 const MAX_TIME: Duration = Duration::from_hours(24);
 
@@ -359,7 +354,7 @@ impl Requests {
             .as_deref()
             .filter(|cwd| Path::new(cwd) != environment.root);
         let command = match elsewhere {
-            Some(cwd) => format!("cd {} && {line}", quoted(cwd)),
+            Some(cwd) => format!("cd {} && {line}", shell_words::quote(cwd)),
             None => line.to_owned(),
         };
         let variables = asked.env.iter();
@@ -583,30 +578,6 @@ fn has_folder(path: &Path, root: &Path) -> bool {
     path.starts_with(root) && path.parent().is_some_and(Path::is_dir)
 }
 
-/// Returns the line of a command. What a shell is given as its line is the line.
-fn command_line(asked: &CreateTerminalParams) -> String {
-    let name = asked.command.rsplit('/').next().unwrap_or_default();
-    if let ("sh" | "bash", [flag, line]) = (name, asked.args.as_slice())
-        && matches!(flag.as_str(), "-c" | "-lc")
-    {
-        return line.clone();
-    }
-    if asked.args.is_empty() {
-        return asked.command.clone();
-    }
-    let words = std::iter::once(&asked.command).chain(&asked.args);
-    words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 fn refused(why: &str) -> ToolOutput {
     ToolOutput {
         text: why.to_owned(),
@@ -629,178 +600,11 @@ fn ended(call_id: String, output: &ToolOutput) -> ToolCall {
     }
 }
 
-/// Runs a command, with its terminal view.
-async fn run_command(
-    turn: &TurnContext,
-    call_id: &str,
-    prepared: Box<dyn PreparedCall>,
-    terminal: &Terminal,
-) -> Result<ToolOutput, TurnGone> {
-    turn.start_call(call_id).await?;
-    let view = match prepared.command() {
-        Some(line) if turn.at_start().features.command_execution => {
-            let started = ItemBody::CommandExecution(line.started(call_id));
-            Some((turn.open(started).await?, line))
-        }
-        _ => None,
-    };
-    let (pieces, mut queue) = mpsc::channel(OUTPUT_QUEUE);
-    let context = turn.call_context(call_id, terminal.stop.clone(), Arc::new(Pieces(pieces)));
-    let mut running = prepared.run(context);
-    let mut room = MAX_STREAMED_BYTES;
-    let mut output = None;
-    loop {
-        let piece = tokio::select! {
-            biased;
-            Some(piece) = queue.recv() => piece,
-            ended = &mut running, if output.is_none() => {
-                output = Some(ended);
-                continue;
-            }
-            else => break,
-        };
-        terminal.add(&piece);
-        let shown = &piece[..piece.floor_char_boundary(room)];
-        room -= shown.len();
-        if let Some((item, _)) = &view {
-            // The command runs on where the Turn is gone; its end follows from the stop.
-            let _ = item.text(shown).await;
-        }
-    }
-    let output = output.unwrap_or_default();
-    if let Some((item, line)) = view {
-        let body = line.ended(call_id, output.command.as_ref());
-        item.complete(Some(ItemBody::CommandExecution(body))).await?;
-    }
-    Ok(output)
-}
-
-struct Pieces(mpsc::Sender<String>);
-
-impl OutputSink for Pieces {
-    fn write(&self, text: String) -> BoxFuture<'_, ()> {
-        self.0.send(text).map(drop).boxed()
-    }
-}
-
 /// A call without output.
 struct NoOutput;
 
 impl OutputSink for NoOutput {
     fn write(&self, _: String) -> BoxFuture<'_, ()> {
         std::future::ready(()).boxed()
-    }
-}
-
-/// A command of an agent.
-struct Terminal {
-    stop: CancellationToken,
-    output: Mutex<Tail>,
-    exit: watch::Sender<Option<ExitStatus>>,
-}
-
-/// The end of an output.
-#[derive(Default)]
-struct Tail {
-    text: String,
-    limit: usize,
-    truncated: bool,
-}
-
-impl Terminal {
-    fn new(stop: CancellationToken, limit: usize) -> Self {
-        Self {
-            stop,
-            output: Mutex::new(Tail {
-                limit,
-                ..Tail::default()
-            }),
-            exit: watch::Sender::new(None),
-        }
-    }
-
-    fn add(&self, piece: &str) {
-        let mut output = self.output.lock();
-        output.text.push_str(piece);
-        // Not with each piece, which would copy the rest each time.
-        if output.text.len() > 2 * output.limit {
-            output.cut();
-        }
-    }
-
-    fn output(&self) -> TerminalOutputResult {
-        let mut output = self.output.lock();
-        output.cut();
-        TerminalOutputResult {
-            output: output.text.clone(),
-            truncated: output.truncated,
-            exit_status: self.exit.borrow().clone(),
-        }
-    }
-
-    fn end(&self, end: Option<&CommandEnd>) {
-        let exit_code = end.and_then(|end| end.exit_code);
-        let exit_code = exit_code.and_then(|code| u32::try_from(code).ok());
-        let signal = exit_code.is_none().then(|| "SIGKILL".to_owned());
-        self.exit.send_replace(Some(ExitStatus { exit_code, signal }));
-    }
-
-    /// Waits for the end of the command.
-    async fn ended(&self) -> ExitStatus {
-        let mut exit = self.exit.subscribe();
-        let ended = exit.wait_for(Option::is_some).await;
-        ended.ok().and_then(|status| status.clone()).unwrap_or_default()
-    }
-}
-
-impl Tail {
-    fn cut(&mut self) {
-        let more = self.text.len().saturating_sub(self.limit);
-        if more > 0 {
-            self.text.drain(..self.text.ceil_char_boundary(more));
-            self.truncated = true;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(command: &str, args: &[&str]) -> CreateTerminalParams {
-        serde_json::from_value(json!({ "sessionId": "s", "command": command, "args": args })).unwrap()
-    }
-
-    #[test]
-    fn a_command_is_one_line() {
-        for (command, args, line) in [
-            ("ls -l | wc", &[][..], "ls -l | wc"),
-            ("/bin/sh", &["-lc", "ls | wc"], "ls | wc"),
-            (
-                "git",
-                &["commit", "-m", "it's tea"],
-                r"git commit -m 'it'\''s tea'",
-            ),
-            ("bash", &["run.sh"], "bash run.sh"),
-            ("echo", &[""], "echo ''"),
-        ] {
-            assert_eq!(command_line(&asked(command, args)), line);
-        }
-    }
-
-    #[test]
-    fn the_start_of_a_long_output_is_cut_at_a_letter() {
-        let terminal = Terminal::new(CancellationToken::new(), 5);
-        for piece in ["one", "two", "thrée"] {
-            terminal.add(piece);
-        }
-        let output = terminal.output();
-        assert_eq!((output.output.as_str(), output.truncated), ("hrée", true));
-        assert_eq!(output.exit_status, None);
-        terminal.end(None);
-        assert_eq!(
-            terminal.output().exit_status.unwrap().signal.as_deref(),
-            Some("SIGKILL")
-        );
     }
 }
