@@ -2,6 +2,8 @@
 //!
 //! A message is what users see: a sentence that says what to do next.
 
+use std::path::Path;
+
 use bobbin_acp_wire::code;
 use bobbin_core::CoreError;
 use bobbin_editor_kit::sentence;
@@ -33,11 +35,41 @@ pub(crate) fn invalid(why: impl Into<String>) -> ErrorObject {
 
 /// The client has not opened this session on its connection, or there is no such session.
 pub(crate) fn no_session(id: &str) -> ErrorObject {
-    let id: String = id.chars().take(100).collect();
     ErrorObject::new(
         code::NOT_FOUND,
-        format!("There is no open session {id}; load it, or start a new one."),
+        format!(
+            "There is no open session {}; load it, or start a new one.",
+            shortened(id)
+        ),
     )
+}
+
+/// The folder of a session is unknown, so that it cannot be deleted.
+pub(crate) fn unplaced_session(id: &str) -> ErrorObject {
+    ErrorObject::new(
+        code::NOT_FOUND,
+        format!(
+            "The folder of the session {} is not known; list the sessions of that folder or load it, then delete it.",
+            shortened(id)
+        ),
+    )
+}
+
+/// The session to open is not there.
+pub(crate) fn unknown_session(id: &str, folder: &Path) -> ErrorObject {
+    ErrorObject::new(
+        code::NOT_FOUND,
+        format!(
+            "There is no session {} in {}; list its sessions, or start a new one.",
+            shortened(id),
+            folder.display()
+        ),
+    )
+}
+
+/// Returns the part of a session's name that messages have.
+fn shortened(id: &str) -> String {
+    id.chars().take(100).collect()
 }
 
 /// The request failed; `why` is a sentence.

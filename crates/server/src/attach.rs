@@ -204,6 +204,11 @@ impl bobbin_acp::router::Connect for AcpServers {
         .boxed()
     }
 
+    fn knows(&self, folder: &Path) -> bool {
+        let workspace = crate::state::workspace(Some(folder));
+        workspace.is_ok_and(|workspace| workspace.database().exists())
+    }
+
     fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }

@@ -11,7 +11,7 @@ use bobbin_acp_wire::{
 use bobbin_core::{CoreError, Snapshot, ThreadHandle};
 use bobbin_editor_kit::NoticeKind;
 use bobbin_model::state::NewThread;
-use bobbin_model::{HistoryMode, Identity, Spent, ThreadId};
+use bobbin_model::{HistoryMode, Identity, Refusal, Spent, ThreadId};
 use bobbin_peer::{CallContext, ErrorObject, Responder};
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 use tokio::sync::oneshot;
@@ -79,14 +79,14 @@ async fn start(
     client.threads().start_thread(request, reply);
     let started = started.await.unwrap_or(Err(CoreError::Stopping));
     started.map_err(|error| errors::of(&error))?;
-    found(client, &thread).await
+    let found = found(client, &thread).await;
+    found.map_err(|error| errors::of(&error))
 }
 
-async fn found(client: &Client, thread: &ThreadId) -> Result<(Arc<ThreadHandle>, Snapshot), ErrorObject> {
-    let handle = client.threads().thread(thread).await;
-    let handle = handle.map_err(|error| errors::of(&error))?;
-    let snapshot = client.threads().snapshot(&handle).await;
-    Ok((handle, snapshot.map_err(|error| errors::of(&error))?))
+async fn found(client: &Client, thread: &ThreadId) -> Result<(Arc<ThreadHandle>, Snapshot), CoreError> {
+    let handle = client.threads().thread(thread).await?;
+    let snapshot = client.threads().snapshot(&handle).await?;
+    Ok((handle, snapshot))
 }
 
 async fn open(client: &Client, request: &CallContext, responder: Responder, history: History) {
@@ -115,7 +115,12 @@ async fn opened(
     }
     // Frames that were queued when the cursor ended are in the snapshot, which is taken later.
     client.session.unsubscribe(&thread);
-    let (handle, snapshot) = found(client, &thread).await?;
+    let (handle, snapshot) = found(client, &thread).await.map_err(|error| match error {
+        CoreError::Refused(Refusal::ThreadNotFound(_)) => {
+            errors::unknown_session(&params.session_id, client.root())
+        }
+        error => errors::of(&error),
+    })?;
     let spent = client.threads().spent(&snapshot).await;
     let spent = spent.map_err(|error| errors::of(&error))?;
     let opened = know(client, &handle, &snapshot, spent);

@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use bobbin_acp_wire::method;
 use bobbin_peer::{ErrorObject, code};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::MAX_SERVERS;
+use crate::errors;
 
 /// One message, unread as far as possible.
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,13 +52,13 @@ fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawVa
 }
 
 /// The members of params that say where a message belongs.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Place<'a> {
     #[serde(borrow, default)]
-    session_id: Option<Cow<'a, str>>,
+    session_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    cwd: Option<Cow<'a, str>>,
+    cwd: Option<&'a RawValue>,
     #[serde(borrow, default)]
     request_id: Option<&'a RawValue>,
 }
@@ -89,48 +88,36 @@ impl<'a> Message<'a> {
         })
     }
 
-    fn place(&self) -> Option<Place<'a>> {
-        serde_json::from_str(self.params?.get()).ok()
+    fn place(&self) -> Place<'a> {
+        // A list could be read as the members in their order.
+        let params = self.params.filter(|params| params.get().starts_with('{'));
+        let place = params.and_then(|params| serde_json::from_str(params.get()).ok());
+        place.unwrap_or_default()
     }
 
-    /// Returns the session that the message is about.
-    pub(super) fn session(&self) -> Option<String> {
-        self.place()?.session_id.map(Cow::into_owned)
+    /// Returns the session that the message is about; `None` if it names none.
+    ///
+    /// # Errors
+    /// The name is no text.
+    pub(super) fn session(&self) -> Result<Option<String>, ErrorObject> {
+        text("sessionId", self.place().session_id)
     }
 
-    /// Returns the directory that the message names.
-    pub(super) fn cwd(&self) -> Option<String> {
-        self.place()?.cwd.map(Cow::into_owned)
+    /// Returns the directory that the message names; `None` if it names none.
+    ///
+    /// # Errors
+    /// The name is no text.
+    pub(super) fn cwd(&self) -> Result<Option<String>, ErrorObject> {
+        text("cwd", self.place().cwd)
     }
 
     /// Returns the id of the request that the message cancels.
     pub(super) fn cancelled(&self) -> Option<&'a RawValue> {
-        self.place()?.request_id
+        self.place().request_id
     }
 
-    /// Returns the server that a client's answer is for, and the answer with the server's own id.
-    pub(super) fn answer_to_server(&self) -> Option<(usize, Bytes)> {
-        let ours: u64 = self.id?.get().parse().ok()?;
-        let (server, theirs) = (ours % MAX_SERVERS as u64, ours / MAX_SERVERS as u64);
-        let answer = self.with_id(&theirs.to_string())?;
-        Some((usize::try_from(server).ok()?, answer))
-    }
-
-    /// Returns a server's message for the client. `None`: it can be passed on as it is.
-    pub(super) fn for_client(&self, server: usize) -> Option<Bytes> {
-        let method = self.method.as_deref()?;
-        if let Some(id) = self.id {
-            return self.with_id(&ours(id, server)?);
-        }
-        if method != method::CANCEL_REQUEST {
-            return None;
-        }
-        let id = ours(self.cancelled()?, server)?;
-        let text = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"requestId":{id}}}}}"#);
-        Some(text.into())
-    }
-
-    fn with_id(&self, id: &str) -> Option<Bytes> {
+    /// Returns the message with another id, which is JSON.
+    pub(super) fn with_id(&self, id: &str) -> Option<Bytes> {
         let id = RawValue::from_string(id.to_owned()).ok()?;
         let message = Message {
             jsonrpc: self.jsonrpc.clone(),
@@ -144,13 +131,10 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Returns the id for the client of a server's request. Servers number their requests from 0.
-fn ours(theirs: &RawValue, server: usize) -> Option<String> {
-    let theirs: u64 = theirs.get().parse().ok()?;
-    let ours = theirs
-        .checked_mul(MAX_SERVERS as u64)?
-        .checked_add(server as u64)?;
-    Some(ours.to_string())
+/// Returns the text of a member that may be left out or null.
+fn text(name: &str, value: Option<&RawValue>) -> Result<Option<String>, ErrorObject> {
+    let text = value.map_or(Ok(None), |value| serde_json::from_str(value.get()));
+    text.map_err(|_| errors::invalid(format!("{name} must be a text.")))
 }
 
 /// Returns an answer; `id` is JSON.
@@ -160,10 +144,16 @@ pub(super) fn result(id: &str, result: &impl Serialize) -> Bytes {
 }
 
 /// Returns an answer that is an error; `id` is JSON.
-pub(super) fn error(id: Option<&str>, error: &ErrorObject) -> Bytes {
+pub(super) fn error(id: Option<&str>, error: &impl Serialize) -> Bytes {
     let error = serde_json::to_string(error).unwrap_or_else(|_| "null".to_owned());
     let id = id.unwrap_or("null");
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into()
+}
+
+/// Returns the withdrawal of a request of the agent's, for the client; `id` is JSON.
+pub(super) fn withdrawal(id: &str) -> Bytes {
+    let method = bobbin_acp_wire::method::CANCEL_REQUEST;
+    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"requestId":{id}}}}}"#).into()
 }
 
 /// Returns a request of the router's own; `params` is JSON.
@@ -176,37 +166,22 @@ pub(super) fn request(id: &str, method: &str, params: &str) -> Bytes {
 mod tests {
     use super::*;
 
-    fn text(bytes: Option<Bytes>) -> String {
-        String::from_utf8(bytes.unwrap().to_vec()).unwrap()
-    }
-
     #[test]
-    fn requests_of_several_servers_have_different_ids_and_their_answers_find_back() {
-        let asked = br#"{"jsonrpc":"2.0","id":0,"method":"fs/read_text_file","params":{"path":"/a"}}"#;
-        let asked = Message::read(asked).unwrap();
-        let (one, other) = (text(asked.for_client(0)), text(asked.for_client(3)));
-        assert!(
-            one.contains(r#""id":0,"#) && other.contains(r#""id":3,"#),
-            "{one} {other}"
-        );
-        let answer = Message::read(br#"{"jsonrpc":"2.0","id":67,"result":null}"#).unwrap();
-        let (server, answer) = answer.answer_to_server().unwrap();
-        assert_eq!(
-            (server, text(Some(answer))),
-            (3, r#"{"jsonrpc":"2.0","id":1,"result":null}"#.to_owned())
-        );
-        let cancel = br#"{"method":"$/cancel_request","params":{"requestId":2}}"#;
-        let cancel = text(Message::read(cancel).unwrap().for_client(1));
-        assert!(cancel.contains(r#""requestId":129"#), "{cancel}");
-    }
-
-    #[test]
-    fn other_messages_pass_as_they_are() {
-        for message in [
-            r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}"#,
-            r#"{"jsonrpc":"2.0","id":"a","result":{}}"#,
-        ] {
-            assert!(Message::read(message.as_bytes()).unwrap().for_client(5).is_none());
+    fn names_of_the_wrong_type_are_errors_and_missing_ones_are_none() {
+        let read = |params: &str| {
+            let text = format!(r#"{{"method":"session/prompt","params":{params}}}"#);
+            let message = Message::read(text.as_bytes()).unwrap();
+            (
+                message.session().map_err(|error| error.code),
+                message.cwd().map_err(|error| error.code),
+            )
+        };
+        let some = |name: &str| Ok(Some(name.to_owned()));
+        assert_eq!(read(r#"{"sessionId":"s","cwd":"/a"}"#), (some("s"), some("/a")));
+        assert_eq!(read(r#"{"sessionId":42,"cwd":"/a"}"#), (Err(-32602), some("/a")));
+        assert_eq!(read(r#"{"sessionId":null,"cwd":[]}"#), (Ok(None), Err(-32602)));
+        for params in ["null", "{}", r#"["s","/a"]"#, "7"] {
+            assert_eq!(read(params), (Ok(None), Ok(None)), "{params}");
         }
     }
 

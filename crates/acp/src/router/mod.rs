@@ -1,28 +1,33 @@
 //! The process between a client on stdio and the servers of the folders that its sessions are in.
 //!
 //! A session belongs to the server of its `cwd`, which is found or started with the session's first request. Messages
-//! pass unchanged, in their order, except for the ids of servers' requests, which are made different. `initialize` is
-//! answered here, and sent to each server that is joined. A server that goes away answers nothing more: its requests are
-//! answered with an error, and the next request joins a server anew and resumes the sessions that were open there.
+//! pass unchanged, in their order, except for the ids of servers' requests: the client sees each id once, whatever server
+//! asks and however often it is joined. `initialize` is answered here, and sent to each server that is joined. A list that
+//! names no directory is made of those of several servers. A server that goes away answers nothing more: its own requests
+//! are withdrawn, the client's are answered with an error, and the next request joins a server anew and resumes the
+//! sessions that were open there.
 //!
 //! One task reads the client, and one serves each server; no server waits for another to start. Bounds:
 //! `MAX_SERVERS` servers, `MAX_LISTED` sessions that were only listed, and the bounds of the servers themselves.
 
+mod merge;
 mod message;
 mod server;
 mod table;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_acp_wire::method;
+use bobbin_acp_wire::{ListSessionsResult, method};
 use bobbin_editor_kit::frames::{Writer, next, send};
 use bobbin_framing::{FrameReader, Transport};
 use bobbin_peer::{ErrorObject, code};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -45,12 +50,14 @@ pub trait Connect: Send + Sync + 'static {
     /// Joins the server of a folder, and starts it if none runs. The error is a sentence.
     fn connect(&self, folder: PathBuf) -> BoxFuture<'static, Result<Transport, String>>;
 
+    /// Whether a folder was served before, so that it may have sessions. Starts and makes nothing.
+    fn knows(&self, folder: &Path) -> bool;
+
     /// Returns the version said to clients.
     fn version(&self) -> &'static str;
 }
 
-/// Passes messages until the client leaves or `stop` resolves. Sessions without a directory of their own are those of
-/// the folder `here`.
+/// Passes messages until the client leaves or `stop` resolves. The process's own folder is `here`.
 pub async fn run(
     client: Transport,
     connect: Arc<dyn Connect>,
@@ -175,11 +182,12 @@ impl Up {
 
     /// Passes the client's answer on to the server that has asked.
     async fn answer(&self, message: &Message<'_>) {
-        let Some((server, answer)) = message.answer_to_server() else {
+        let id = message.id.and_then(|id| id.get().parse().ok());
+        let asked = id.and_then(|id| self.shared.table.lock().answered_by_client(id));
+        let Some((server, theirs)) = asked else {
             return tracing::debug!("an answer to no request was dropped");
         };
-        let server = self.shared.table.lock().server(server);
-        if let Some(server) = server {
+        if let Some(answer) = message.with_id(&theirs) {
             drop(server.send(answer).await);
         }
     }
@@ -191,10 +199,10 @@ impl Up {
     }
 
     async fn notification(&mut self, message: &Message<'_>, bytes: &Bytes) -> Result<(), ErrorObject> {
-        let session = message.session().unwrap_or_default();
+        let session = message.session()?.unwrap_or_default();
         let folder = self.shared.table.lock().folder_of(&session);
         let folder = folder.ok_or_else(|| errors::no_session(&session))?;
-        self.pass(folder, bytes).await
+        self.pass(&folder, bytes.clone(), None).await
     }
 
     async fn request(
@@ -207,82 +215,118 @@ impl Up {
         if !self.shared.table.lock().has_greeted() {
             return Err(errors::not_initialized());
         }
-        let folder = self.folder(method, message)?;
-        let kind = match method {
-            method::SESSION_NEW | method::SESSION_LOAD | method::SESSION_RESUME => Pending::Opens {
-                session: message.session(),
-                params: message.params.map(|params| params.get().to_owned()),
-            },
-            method::SESSION_LIST => Pending::Lists,
-            method::SESSION_PROMPT => Pending::Prompts,
-            method::SESSION_CLOSE | method::SESSION_DELETE => Pending::Leaves(message.session()),
-            _ => Pending::Other,
-        };
-        self.shared.table.lock().ask(id, &folder, kind)?;
-        self.pass(folder, bytes).await.inspect_err(|_| {
-            self.shared.table.lock().answered(id);
-        })
-    }
-
-    /// Returns the folder whose server serves a request.
-    fn folder(&self, method: &str, message: &Message<'_>) -> Result<PathBuf, ErrorObject> {
-        match method {
+        let (folder, pending) = match method {
             method::SESSION_NEW | method::SESSION_LOAD | method::SESSION_RESUME => {
-                let cwd = message.cwd();
-                let cwd =
-                    cwd.ok_or_else(|| errors::invalid("cwd is missing; name the session's directory."))?;
-                directory(&cwd)
-            }
-            method::SESSION_LIST => match message.cwd() {
-                Some(cwd) => directory(&cwd),
-                None => Ok(self.here.clone()),
-            },
-            method::AUTHENTICATE => Err(errors::no_login()),
-            _ => {
-                let Some(session) = message.session() else {
-                    return Err(errors::method_not_found(method));
+                let folder = directory(message.cwd()?)?;
+                let session = match method {
+                    method::SESSION_NEW => None,
+                    _ => Some(named(message)?),
                 };
-                let known = self.shared.table.lock().folder_of(&session);
-                match known {
-                    Some(folder) => Ok(folder),
-                    None if method == method::SESSION_DELETE => Ok(self.here.clone()),
-                    None => Err(errors::no_session(&session)),
-                }
+                let params = message.params.map(|params| params.get().to_owned());
+                (folder, Pending::Opens { session, params })
             }
-        }
+            method::SESSION_LIST => return self.list(id, message, bytes).await,
+            method::AUTHENTICATE => return Err(errors::no_login()),
+            method::SESSION_PROMPT
+            | method::SESSION_CLOSE
+            | method::SESSION_DELETE
+            | method::SESSION_SET_MODE
+            | method::SESSION_SET_CONFIG_OPTION
+            | method::SESSION_SET_MODEL => {
+                let session = named(message)?;
+                let folder = self.shared.table.lock().folder_of(&session);
+                let folder = folder.ok_or_else(|| match method {
+                    // A success would leave the session where it is.
+                    method::SESSION_DELETE => errors::unplaced_session(&session),
+                    _ => errors::no_session(&session),
+                })?;
+                let pending = match method {
+                    method::SESSION_PROMPT => Pending::Prompts,
+                    method::SESSION_CLOSE | method::SESSION_DELETE => Pending::Leaves(session),
+                    _ => Pending::Other,
+                };
+                (folder, pending)
+            }
+            _ => return Err(errors::method_not_found(method)),
+        };
+        self.pass(&folder, bytes.clone(), Some((id, pending))).await
     }
 
-    /// Passes a message on to the server of a folder, which is joined if it is not.
-    async fn pass(&mut self, folder: PathBuf, bytes: &Bytes) -> Result<(), ErrorObject> {
-        // A server that has just gone takes nothing; the next one does.
-        for _ in 0..2 {
-            let joining = self.shared.table.lock().join(&folder)?;
-            let server = match joining {
-                Joining::Joined(server) => server,
-                Joining::New(slot, server, messages) => {
-                    let serving = server::serve(self.shared.clone(), slot, folder.clone(), messages);
-                    self.servers.spawn(serving);
-                    server
-                }
+    /// Serves a list: of the directory that it names, else of the folders that this connection works in and the process's
+    /// own. A folder that was never served has no sessions, and no server starts there.
+    async fn list(&mut self, id: &str, message: &Message<'_>, bytes: &Bytes) -> Result<(), ErrorObject> {
+        let cwd = message.cwd()?;
+        let is_one = cwd.is_some();
+        let mut folders = match cwd {
+            Some(_) => BTreeSet::from([directory(cwd)?]),
+            None => self.shared.table.lock().folders(),
+        };
+        if !is_one {
+            folders.insert(self.here.clone());
+        }
+        folders.retain(|folder| self.shared.connect.knows(folder));
+        if folders.is_empty() {
+            let none = result(id, &ListSessionsResult::default());
+            self.shared.write(none).await;
+            return Ok(());
+        }
+        if let Some(folder) = folders.first().filter(|_| is_one) {
+            return self.pass(folder, bytes.clone(), Some((id, Pending::Lists))).await;
+        }
+        let parts = self.shared.table.lock().merge(id, folders.len())?;
+        for (part, folder) in parts.into_iter().zip(folders) {
+            let asks = Some((&*part, Pending::Part(id.to_owned())));
+            let passed = match message.with_id(&part) {
+                Some(request) => self.pass(&folder, request, asks).await,
+                None => Err(errors::failed("The list cannot be passed on.")),
             };
-            if server.send(bytes.clone()).await.is_ok() {
-                return Ok(());
+            let whole = passed
+                .err()
+                .and_then(|why| self.shared.table.lock().merged(id, Err(json!(why))));
+            if let Some(whole) = whole {
+                self.shared.write(whole).await;
             }
         }
-        Err(errors::failed(
-            "The server of this folder ends again and again; see its log.",
-        ))
+        Ok(())
+    }
+
+    /// Passes a message on to the server of a folder, which is joined if it is not. `asks` is the id and the purpose of a
+    /// request. If the server goes away, its end answers the request.
+    async fn pass(
+        &mut self,
+        folder: &Path,
+        bytes: Bytes,
+        asks: Option<(&str, Pending)>,
+    ) -> Result<(), ErrorObject> {
+        let joining = self.shared.table.lock().pass(folder, asks)?;
+        let server = match joining {
+            Joining::Joined(server) => server,
+            Joining::New(server, messages) => {
+                let serving = server::serve(self.shared.clone(), folder.to_owned(), messages);
+                self.servers.spawn(serving);
+                server
+            }
+        };
+        drop(server.send(bytes).await);
+        Ok(())
     }
 }
 
+/// Returns the session that a request must name.
+fn named(message: &Message<'_>) -> Result<String, ErrorObject> {
+    let session = message.session()?;
+    session.ok_or_else(|| errors::invalid("sessionId is missing; name the session."))
+}
+
 /// Returns the folder that a client means with `cwd`.
-fn directory(cwd: &str) -> Result<PathBuf, ErrorObject> {
-    if !Path::new(cwd).is_absolute() {
+fn directory(cwd: Option<String>) -> Result<PathBuf, ErrorObject> {
+    let cwd = cwd.ok_or_else(|| errors::invalid("cwd is missing; name the session's directory."))?;
+    if !Path::new(&cwd).is_absolute() {
         return Err(errors::invalid(format!(
             "cwd is {cwd}; it must be an absolute path."
         )));
     }
-    match std::fs::canonicalize(cwd) {
+    match std::fs::canonicalize(&cwd) {
         Ok(folder) if folder.is_dir() => Ok(folder),
         _ => Err(errors::invalid(format!(
             "cwd is {cwd}; there is no such directory."

@@ -1,9 +1,10 @@
 //! The task that serves one server: joins it, then passes messages in both directions until either side is gone.
 
 use std::future::poll_fn;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bobbin_acp_wire::method;
 use bobbin_editor_kit::frames::{flush, next};
 use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError, Transport};
 use bytes::Bytes;
@@ -11,40 +12,34 @@ use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 
 use super::Shared;
-use super::message::Message;
+use super::message::{Message, withdrawal};
 
 /// Bytes after which a batch is written: readers parse what they read at once.
 const BATCH_BYTES: usize = 32 << 10;
 
-/// Serves the server of a folder, with the number `slot`.
-pub(super) async fn serve(
-    shared: Arc<Shared>,
-    slot: usize,
-    folder: PathBuf,
-    mut messages: mpsc::Receiver<Bytes>,
-) {
+/// Serves the server of a folder.
+pub(super) async fn serve(shared: Arc<Shared>, folder: PathBuf, mut messages: mpsc::Receiver<Bytes>) {
     let why = match shared.connect.connect(folder.clone()).await {
         Ok(transport) => {
-            talk(&shared, slot, &folder, transport, &mut messages).await;
-            "The server of this folder has ended; what runs goes on when it is served again. Send it again."
+            talk(&shared, &folder, transport, &mut messages).await;
+            "The server of this folder has ended; what runs goes on when it is served again. Load the session to see how \
+             it went on."
                 .to_owned()
         }
         Err(why) => why,
     };
-    messages.close();
-    let answers = shared.table.lock().gone(&folder, &why);
-    for answer in answers {
-        shared.write(answer).await;
+    let last = {
+        // In one step, since another server is joined once the queue is closed.
+        let mut table = shared.table.lock();
+        messages.close();
+        table.gone(&folder, &why)
+    };
+    for message in last {
+        shared.write(message).await;
     }
 }
 
-async fn talk(
-    shared: &Shared,
-    slot: usize,
-    folder: &std::path::Path,
-    server: Transport,
-    messages: &mut mpsc::Receiver<Bytes>,
-) {
+async fn talk(shared: &Shared, folder: &Path, server: Transport, messages: &mut mpsc::Receiver<Bytes>) {
     let Transport {
         mut reader,
         mut writer,
@@ -67,7 +62,7 @@ async fn talk(
             tracing::debug!(%error, "a connection to a server was not closed in order");
         }
     };
-    let down = down(shared, slot, &mut *reader);
+    let down = down(shared, folder, &mut *reader);
     tokio::select! {
         () = up => {}
         () = down => {}
@@ -80,7 +75,7 @@ async fn write(writer: &mut dyn FrameWriter, message: Bytes) -> Result<(), Frami
 }
 
 /// From the server to the client, until either is gone.
-async fn down(shared: &Shared, slot: usize, reader: &mut dyn FrameReader) {
+async fn down(shared: &Shared, folder: &Path, reader: &mut dyn FrameReader) {
     while let Some(read) = next(reader).await {
         let mut client = shared.client.lock().await;
         let mut bytes = 0;
@@ -90,7 +85,7 @@ async fn down(shared: &Shared, slot: usize, reader: &mut dyn FrameReader) {
             let fed = match one {
                 Ok(message) => {
                     bytes += message.len();
-                    let message = passed(shared, slot, &message);
+                    let message = passed(shared, folder, &message);
                     message.map_or(Ok(()), |message| client.feed(message))
                 }
                 Err(error) => {
@@ -120,14 +115,22 @@ async fn down(shared: &Shared, slot: usize, reader: &mut dyn FrameReader) {
 }
 
 /// Returns a server's message as the client gets it; `None` if it does not.
-fn passed(shared: &Shared, slot: usize, bytes: &Bytes) -> Option<Bytes> {
+fn passed(shared: &Shared, folder: &Path, bytes: &Bytes) -> Option<Bytes> {
     let Ok(message) = Message::read(bytes) else {
         tracing::warn!("a server's message cannot be read");
         return None;
     };
-    if let (None, Some(id)) = (&message.method, message.id) {
-        let is_wanted = shared.table.lock().note_answer(id.get(), &message);
-        return is_wanted.then(|| bytes.clone());
+    match (message.method.as_deref(), message.id) {
+        (None, Some(id)) => shared.table.lock().note_answer(id.get(), &message, bytes),
+        (Some(_), Some(id)) => {
+            let id = shared.table.lock().asked(folder, id.get());
+            message.with_id(&id.to_string())
+        }
+        (Some(method::CANCEL_REQUEST), None) => {
+            let theirs = message.cancelled()?.get();
+            let id = shared.table.lock().withdrawn(folder, theirs)?;
+            Some(withdrawal(&id.to_string()))
+        }
+        _ => Some(bytes.clone()),
     }
-    Some(message.for_client(slot).unwrap_or_else(|| bytes.clone()))
 }

@@ -103,3 +103,19 @@ async fn deleting_twice_is_no_error() {
     let error = client.error("session/prompt", text(&session, "say x")).await;
     assert_eq!(error["code"], -32002);
 }
+
+#[tokio::test]
+async fn opening_a_session_that_is_not_there_says_so() {
+    let server = Server::start().await;
+    let mut client = server.client_with(json!({})).await;
+    for method in ["session/load", "session/resume"] {
+        let (_, answer) = server.open(&mut client, method, "thread_none").await;
+        let error = &answer["error"];
+        assert_eq!(error["code"], -32002, "{method}");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("There is no session thread_none in "),
+            "{message}"
+        );
+    }
+}
