@@ -161,6 +161,41 @@ async fn an_unsaved_buffer_is_read_and_a_file_is_written_through_the_editor() {
 }
 
 #[tokio::test]
+async fn a_write_that_the_editor_refuses_or_that_is_cancelled_is_not_made() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let notes = workspace.path().join("notes.md");
+    std::fs::write(&notes, "on disk\n").unwrap();
+    let capabilities = json!({ "fs": { "readTextFile": true, "writeTextFile": true } });
+    let (_child, mut client) = greeted_with(&home, capabilities).await;
+    let id = session(&mut client, workspace.path()).await;
+    let words = text(&id, "write notes.md: new");
+    let request = client.request("session/prompt", words.clone()).await;
+    let asked = client.wait_for("fs/write_text_file").await;
+    let error = json!({ "code": -32603, "message": "Internal error", "data": { "details": "it is locked" } });
+    let refusal = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
+    client.send_text(refusal.to_string()).await;
+    let ended = client
+        .find("the failed call", |message| {
+            message["params"]["update"]["status"] == "failed"
+        })
+        .await;
+    assert_eq!(
+        ended["params"]["update"]["content"][0]["content"]["text"],
+        "the editor refused to write notes.md, and nothing was written: Internal error: it is locked"
+    );
+    client.answer(request).await;
+    let request = client.request("session/prompt", words).await;
+    let asked = client.wait_for("fs/write_text_file").await;
+    let began = std::time::Instant::now();
+    client.notify("session/cancel", json!({ "sessionId": id })).await;
+    let withdrawn = client.wait_for("$/cancel_request").await;
+    assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
+    assert_eq!(client.answer(request).await["result"]["stopReason"], "cancelled");
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "on disk\n");
+}
+
+#[tokio::test]
 async fn a_session_is_resumed_in_a_new_process_and_seen_from_another_door() {
     let (home, workspace) = (Workspace::new(), Workspace::new());
     let (mut child, mut client) = greeted(&home).await;

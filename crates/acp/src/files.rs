@@ -1,7 +1,7 @@
 //! Files as the client's editor has them: `fs/read_text_file` and `fs/write_text_file`.
 //!
 //! A connection is the editor of the Threads that it has open, in memory only. Tools use it for text files in the
-//! workspace, and their own file system where it fails. Commands never run in the client's terminals: they run in our
+//! workspace, and their own file system where it fails. A write that it refuses is not done elsewhere. Commands never run in the client's terminals: they run in our
 //! sandbox.
 
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use bobbin_agent_api::client::{
     Answered, ClientFailure, ClientToolCall, Clients, Editor, EditorCan, Service, ThreadClient,
 };
 use bobbin_model::{ThreadId, ToolAnswer};
-use bobbin_peer::{PeerHandle, Phase};
+use bobbin_peer::{CallError, ErrorObject, PeerHandle, Phase, code};
 use bobbin_session::client_failure;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::dialect::Acp;
@@ -55,9 +55,8 @@ impl Files {
         clients.leave(&client);
     }
 
-    async fn ask(&self, method: &str, params: impl Serialize + Send) -> Answered<Box<RawValue>> {
-        let answer = self.peer.call_raw(method, params, Some(LIMIT)).await;
-        answer.map_err(client_failure)
+    async fn ask(&self, method: &str, params: impl Serialize + Send) -> Result<Box<RawValue>, CallError> {
+        self.peer.call_raw(method, params, Some(LIMIT)).await
     }
 }
 
@@ -72,6 +71,33 @@ impl ThreadClient for Files {
 
     fn editor(&self) -> Option<&dyn Editor> {
         (self.can() != EditorCan::default()).then_some(self)
+    }
+}
+
+/// Returns the reason why a file was not written. An editor that knows the method and answers with an error refuses.
+fn not_written(error: CallError) -> ClientFailure {
+    let error = match error {
+        CallError::Remote(error) if error.code != code::METHOD_NOT_FOUND => error,
+        error => return client_failure(error),
+    };
+    let said = ErrorObject::new(error.code, with_details(&error));
+    match client_failure(CallError::Remote(said)) {
+        ClientFailure::Refused(why) => ClientFailure::Forbidden(why),
+        failure => failure,
+    }
+}
+
+/// Returns the text of an error, with the `details` of its data: some programs have only a general message.
+fn with_details(error: &ErrorObject) -> String {
+    #[derive(Deserialize)]
+    struct Data {
+        details: String,
+    }
+    let data = error.data.as_ref();
+    let data = data.and_then(|data| serde_json::from_str(data.get()).ok());
+    match data {
+        Some(Data { details }) => format!("{}: {details}", error.message),
+        None => error.message.to_string(),
     }
 }
 
@@ -105,7 +131,8 @@ impl Editor for Files {
                 line: number(first),
                 limit: number(limit),
             };
-            let answer = self.ask(method::FS_READ_TEXT_FILE, params).await?;
+            let answer = self.ask(method::FS_READ_TEXT_FILE, params).await;
+            let answer = answer.map_err(client_failure)?;
             let read: Result<ReadTextFileResult, _> = serde_json::from_str(answer.get());
             read.map(|read| read.content)
                 .map_err(|error| ClientFailure::Unusable(error.to_string()))
@@ -125,8 +152,9 @@ impl Editor for Files {
                 path: path.to_owned(),
                 content: content.to_owned(),
             };
+            let answer = self.ask(method::FS_WRITE_TEXT_FILE, params).await;
             // Some clients answer with an object, some with null.
-            self.ask(method::FS_WRITE_TEXT_FILE, params).await.map(drop)
+            answer.map(drop).map_err(not_written)
         }
         .boxed()
     }

@@ -44,6 +44,9 @@ pub enum ClientFailure {
     /// It refused; the text is its own.
     #[error("{0}")]
     Refused(String),
+    /// It forbids the work, so the server must not do it either; the text is its own.
+    #[error("{0}")]
+    Forbidden(String),
     /// Its answer is invalid; the text is the reason.
     #[error("the client's answer cannot be used: {0}")]
     Unusable(String),

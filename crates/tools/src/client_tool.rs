@@ -261,7 +261,9 @@ fn failure(failure: ClientFailure, failed: Failed) -> ToolAnswer {
             DynamicToolError::Unavailable,
             format!("the client left while this call ran; {maybe}"),
         ),
-        ClientFailure::Refused(why) => failed(DynamicToolError::ClientError, why),
+        ClientFailure::Refused(why) | ClientFailure::Forbidden(why) => {
+            failed(DynamicToolError::ClientError, why)
+        }
         ClientFailure::Unusable(why) => failed(DynamicToolError::InvalidResponse, why),
         ClientFailure::Late(limit) => failed(
             DynamicToolError::Timeout,

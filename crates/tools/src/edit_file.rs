@@ -11,6 +11,7 @@ use bobbin_model::{CallPreview, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use super::arguments::{decode, done, failed, spec};
 use super::blocking::FileWork;
@@ -121,7 +122,7 @@ impl PreparedCall for Prepared {
         Touches::Files(vec![self.target.path().to_owned()])
     }
 
-    fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self {
             target,
             arguments,
@@ -132,7 +133,7 @@ impl PreparedCall for Prepared {
         async move {
             let mut why = None;
             if let Some(editor) = editor {
-                match edit_in_editor(&editor, &work, &target, &arguments).await {
+                match edit_in_editor(&editor, &work, &target, &arguments, &context.cancel).await {
                     InEditor::Done(output) => return *output,
                     InEditor::Not(failure) => why = failure,
                 }
@@ -162,6 +163,7 @@ async fn edit_in_editor(
     work: &FileWork,
     target: &Target,
     arguments: &Arguments,
+    cancel: &CancellationToken,
 ) -> InEditor {
     let Some(path) = target.confirmed().await else {
         return InEditor::Not(None);
@@ -170,7 +172,15 @@ async fn edit_in_editor(
     let Some(Some(before)) = work.before(&path).await else {
         return InEditor::Not(None);
     };
-    let Some(text) = editor.read(&path, None, None).await else {
+    let read = tokio::select! {
+        biased;
+        read = editor.read(&path, None, None) => read,
+        () = cancel.cancelled() => {
+            let text = format!("the turn was cancelled before {} was changed", target.shown());
+            return InEditor::Done(Box::new(failed(text)));
+        }
+    };
+    let Some(text) = read else {
         return InEditor::Not(None);
     };
     let (after, count) = match replaced(&text, arguments) {
@@ -180,7 +190,7 @@ async fn edit_in_editor(
         }
     };
     let shown = target.shown();
-    match editor_write::write(editor, work, &path, Some(&before), &after, &shown).await {
+    match editor_write::write(editor, work, &path, Some(&before), &after, &shown, cancel).await {
         Next::Here(why) => InEditor::Not(Some(why)),
         // The editor's version must equal the file on disk.
         Next::HereIfUnchanged(why) if text.as_bytes() == before => InEditor::Not(Some(why)),

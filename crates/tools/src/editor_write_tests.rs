@@ -27,6 +27,8 @@ struct Far {
     answer: Answered<()>,
     /// The editor's version of a file.
     has: &'static str,
+    /// The requests that it never answers.
+    silent: &'static [&'static str],
     /// A permit allows one terminal to open.
     opens: Semaphore,
     asked: Mutex<Vec<String>>,
@@ -38,6 +40,7 @@ impl Far {
             left,
             answer,
             has: "old\n",
+            silent: &[],
             opens: Semaphore::new(0),
             asked: Mutex::default(),
         }
@@ -79,12 +82,18 @@ impl Editor for Far {
         _: Option<u64>,
         _: Option<u64>,
     ) -> BoxFuture<'a, Answered<String>> {
+        if self.silent.contains(&"read") {
+            return std::future::pending().boxed();
+        }
         std::future::ready(Ok(self.has.to_owned())).boxed()
     }
 
     fn write<'a>(&'a self, _: &'a ThreadId, path: &'a str, _: &'a str) -> BoxFuture<'a, Answered<()>> {
         if let Some(left) = self.left {
             std::fs::write(path, left).unwrap();
+        }
+        if self.silent.contains(&"write") {
+            return std::future::pending().boxed();
         }
         std::future::ready(self.answer.clone()).boxed()
     }
@@ -192,6 +201,61 @@ async fn a_file_that_an_editor_may_have_written_is_looked_at_and_not_written_twi
     // The change of the file is reported all the same.
     assert_eq!(output.changed[0].path, bench.path);
     assert_eq!(output.changed[0].before.as_deref(), Some(&b"old\n"[..]));
+}
+
+#[rstest]
+#[case(&["write"], None, "WriteFile", false, "the turn was cancelled): the file is as it was")]
+#[case(&["write"], None, "EditFile", false, "the turn was cancelled): the file is as it was")]
+#[case(&["write"], Some("new\n"), "WriteFile", true, "replaced f")]
+#[case(&["read"], None, "EditFile", false, "the turn was cancelled before f was changed")]
+#[tokio::test]
+async fn a_cancelled_call_waits_for_no_editor(
+    #[case] silent: &'static [&'static str],
+    #[case] left: Option<&'static str>,
+    #[case] tool: &str,
+    #[case] success: bool,
+    #[case] told: &str,
+) {
+    let bench = Bench::new(Far {
+        silent,
+        ..Far::new(left, Ok(()))
+    });
+    let (tool, arguments): (Box<dyn Tool>, _) = match tool {
+        "EditFile" => (
+            Box::new(EditFile::new(FileWork::new())),
+            json!({ "path": "f", "oldText": "old", "newText": "new" }),
+        ),
+        _ => (Box::new(write_file()), json!({ "path": "f", "content": "new\n" })),
+    };
+    let prepared = tool
+        .prepare(&Workspace::json(&arguments), &bench.environment)
+        .unwrap();
+    let context = Workspace::context();
+    context.cancel.cancel();
+    let output = prepared.run(context).await;
+    assert!(output.text.contains(told), "{}", output.text);
+    assert_eq!(output.success, success);
+    assert_eq!(bench.workspace.read("f"), left.unwrap_or("old\n"));
+}
+
+#[tokio::test]
+async fn what_an_editor_forbids_is_not_written_here() {
+    let refusal = ClientFailure::Forbidden("the file is locked".to_owned());
+    let bench = Bench::new(Far::new(None, Err(refusal)));
+    let write = json!({ "path": "f", "content": "new\n" });
+    let edit = json!({ "path": "f", "oldText": "old", "newText": "new" });
+    let edit_file = EditFile::new(FileWork::new());
+    for output in [
+        bench.call(&write_file(), write).await,
+        bench.call(&edit_file, edit).await,
+    ] {
+        assert_eq!(
+            output.text,
+            "the editor refused to write f, and nothing was written: the file is locked"
+        );
+        assert!(!output.success && output.changed.is_empty());
+        assert_eq!(bench.workspace.read("f"), "old\n");
+    }
 }
 
 #[rstest]

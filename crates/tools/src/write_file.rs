@@ -12,6 +12,7 @@ use bobbin_model::{CallPreview, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
@@ -108,7 +109,7 @@ impl PreparedCall for Prepared {
         Touches::Files(vec![self.target.path().to_owned()])
     }
 
-    fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self {
             target,
             content,
@@ -119,7 +120,7 @@ impl PreparedCall for Prepared {
         async move {
             let (mut over, mut why) = (Over::Anything, None);
             if let Some(editor) = editor {
-                match write_in_editor(&editor, &work, &target, &content).await {
+                match write_in_editor(&editor, &work, &target, &content, &context.cancel).await {
                     InEditor::Done(output) => return *output,
                     InEditor::Not(what, failure) => (over, why) = (what, failure),
                 }
@@ -151,7 +152,13 @@ enum Over {
 }
 
 /// Asks an editor to write the file.
-async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, content: &str) -> InEditor {
+async fn write_in_editor(
+    editor: &EditorOf,
+    work: &FileWork,
+    target: &Target,
+    content: &str,
+    cancel: &CancellationToken,
+) -> InEditor {
     let Some(path) = target.confirmed().await else {
         return InEditor::Not(Over::Anything, None);
     };
@@ -160,7 +167,7 @@ async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, co
     };
     let shown = target.shown();
     let content = &*in_form_of(before.as_deref(), content);
-    match editor_write::write(editor, work, &path, before.as_deref(), content, &shown).await {
+    match editor_write::write(editor, work, &path, before.as_deref(), content, &shown, cancel).await {
         Next::Here(why) => InEditor::Not(Over::Anything, Some(why)),
         Next::HereIfUnchanged(why) => InEditor::Not(Over::This(before), Some(why)),
         Next::Reported(output) => InEditor::Done(output),

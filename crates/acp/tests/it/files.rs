@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bobbin_agent_api::client::{ClientFailure, Service};
 use bobbin_model::ThreadId;
-use serde_json::json;
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
 
 use crate::support::Server;
 
@@ -57,6 +58,11 @@ async fn a_client_without_files_is_no_editor() {
     assert!(of.who(Service::Editor).is_none());
 }
 
+async fn refuse(client: &Client, asked: &Value, error: Value) {
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
+    client.send_text(answer.to_string()).await;
+}
+
 #[tokio::test]
 async fn refusals_silence_and_a_lost_connection_are_different_failures() {
     let server = Server::start().await;
@@ -69,11 +75,28 @@ async fn refusals_silence_and_a_lost_connection_are_different_failures() {
     let refuses = async {
         let asked = client.wait_for("fs/write_text_file").await;
         let error = json!({ "code": -32603, "message": "é".repeat(3000) });
-        let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
-        client.send_text(answer.to_string()).await;
+        refuse(&client, &asked, error).await;
     };
     let ((), refused) = tokio::join!(refuses, editor.write(&thread, "/w/a", "new"));
-    assert_eq!(refused, Err(ClientFailure::Refused("é".repeat(2048))));
+    assert_eq!(refused, Err(ClientFailure::Forbidden("é".repeat(2048))));
+    let failed = "Internal error".to_owned();
+    for (code, failure) in [
+        (
+            -32603,
+            ClientFailure::Forbidden(format!("{failed}: the file is locked")),
+        ),
+        // It does not write files at all.
+        (-32601, ClientFailure::Refused(failed)),
+    ] {
+        let refuses = async {
+            let asked = client.wait_for("fs/write_text_file").await;
+            let data = json!({ "details": "the file is locked" });
+            let error = json!({ "code": code, "message": "Internal error", "data": data });
+            refuse(&client, &asked, error).await;
+        };
+        let ((), refused) = tokio::join!(refuses, editor.write(&thread, "/w/a", "new"));
+        assert_eq!(refused, Err(failure));
+    }
     let ((), odd) = tokio::join!(
         async {
             let asked = client.wait_for("fs/read_text_file").await;
