@@ -179,8 +179,9 @@ async fn a_write_that_the_editor_refuses_or_that_is_cancelled_is_not_made() {
             message["params"]["update"]["status"] == "failed"
         })
         .await;
+    let content = ended["params"]["update"]["content"].as_array().unwrap();
     assert_eq!(
-        ended["params"]["update"]["content"][0]["content"]["text"],
+        content.last().unwrap()["content"]["text"],
         "the editor refused to write notes.md, and nothing was written: Internal error: it is locked"
     );
     client.answer(request).await;
@@ -244,6 +245,64 @@ async fn the_end_of_input_in_a_turn_leaves_the_turn_to_the_server() {
     until_there(&workspace.path().join("done")).await;
 }
 
+/// Kills the server of a workspace.
+fn kill_server(home: &Workspace, workspace: &Workspace) {
+    let state = crate::support::state_folder(home.state(), workspace.path());
+    let state = std::fs::read_to_string(state.join("bobbin.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    let pid = i32::try_from(state["pid"].as_i64().unwrap()).unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+}
+
+#[tokio::test]
+async fn a_late_answer_to_a_killed_server_allows_nothing_at_the_next_one() {
+    let (home, workspace) = (Workspace::asking(), Workspace::new());
+    let (_child, mut client) = greeted(&home).await;
+    let lost = session(&mut client, workspace.path()).await;
+    let request = client
+        .request("session/prompt", text(&lost, "run `touch one`"))
+        .await;
+    let asked = client.wait_for("session/request_permission").await;
+    kill_server(&home, &workspace);
+    let withdrawn = client.wait_for("$/cancel_request").await;
+    assert_eq!(withdrawn["params"], json!({ "requestId": asked["id"] }));
+    assert_eq!(client.answer(request).await["error"]["code"], -32603);
+    let other = session(&mut client, workspace.path()).await;
+    let request = client
+        .request("session/prompt", text(&other, "run `touch other`"))
+        .await;
+    let next = client.wait_for("session/request_permission").await;
+    let outcome = |option: &str| json!({ "outcome": { "outcome": "selected", "optionId": option } });
+    client.reply(&asked, outcome("allow_once")).await;
+    client.reply(&next, outcome("reject_once")).await;
+    assert_eq!(client.answer(request).await["result"]["stopReason"], "end_turn");
+    for file in ["one", "other"] {
+        assert!(!workspace.path().join(file).exists(), "{file}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_starts_no_server_in_a_folder_that_was_never_served() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let (_child, mut client) = greeted(&home).await;
+    let elsewhere = json!({ "cwd": workspace.path() });
+    for params in [json!({}), elsewhere, json!({ "cwd": "/" })] {
+        let listed = client.call("session/list", params).await;
+        assert_eq!(listed, json!({ "sessions": [] }));
+    }
+    let unknown = json!({ "sessionId": "thread_none" });
+    assert_eq!(client.error("session/delete", unknown).await["code"], -32002);
+    for folder in [&home, &workspace] {
+        assert!(!crate::support::state_folder(home.state(), folder.path()).exists());
+    }
+    assert!(!workspace.path().join(".craft").exists());
+    // The process's own folder is listed once it was served, by another process, too.
+    let id = session(&mut client, home.path()).await;
+    let (_child, mut client) = greeted(&home).await;
+    let listed = client.call("session/list", json!({})).await;
+    assert_eq!(listed["sessions"][0]["sessionId"], id.as_str());
+}
+
 #[tokio::test]
 async fn a_killed_server_is_started_again_and_a_load_shows_how_its_turn_ended() {
     let (home, workspace) = (Workspace::new(), Workspace::new());
@@ -255,13 +314,14 @@ async fn a_killed_server_is_started_again_and_a_load_shows_how_its_turn_ended() 
         .request("session/prompt", text(&id, "run `touch started; sleep 60`"))
         .await;
     until_there(&workspace.path().join("started")).await;
-    let state = crate::support::state_folder(home.state(), workspace.path());
-    let state = std::fs::read_to_string(state.join("bobbin.json")).unwrap();
-    let pid = serde_json::from_str::<Value>(&state).unwrap()["pid"]
-        .as_i64()
-        .unwrap();
-    kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGKILL).unwrap();
-    assert_eq!(client.answer(request).await["error"]["code"], -32603);
+    kill_server(&home, &workspace);
+    let error = client.answer(request).await["error"].clone();
+    assert_eq!(error["code"], -32603);
+    assert_eq!(
+        error["message"],
+        "The server of this folder has ended; what runs goes on when it is served again. Load the session to see how it \
+         went on."
+    );
     let params = json!({ "sessionId": id, "cwd": workspace.path(), "mcpServers": [] });
     let load = client.request("session/load", params).await;
     let mut statuses = Vec::new();

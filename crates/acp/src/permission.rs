@@ -108,14 +108,13 @@ fn options(scope: &Scope) -> Vec<PermissionOption> {
         let name = match decision {
             Decision::Accept => "Allow".to_owned(),
             Decision::AcceptForSession if scope.may_be_granted() => {
-                format!("Allow {} in this session", covered(&scope.session_key()))
+                format!(
+                    "Allow {} in this session",
+                    covered(scope, Some(scope.session_key()))
+                )
             }
             Decision::AcceptAlways if scope.may_be_remembered() => {
-                let key = scope.standing_key();
-                format!(
-                    "Always allow {} here",
-                    covered(key.as_deref().unwrap_or(&scope.operation))
-                )
+                format!("Always allow {} here", covered(scope, scope.standing_key()))
             }
             Decision::Decline => "Reject".to_owned(),
             Decision::AcceptForSession | Decision::AcceptAlways | Decision::Cancel => return None,
@@ -132,9 +131,17 @@ fn options(scope: &Scope) -> Vec<PermissionOption> {
 /// Longest text of an option's name about what it covers, in characters.
 const COVERED_CHARS: usize = 80;
 
-/// Returns what an answer covers, from its key: `git diff` of `shell:git diff`.
-fn covered(key: &str) -> String {
-    let covered = key.strip_prefix("shell:").unwrap_or(key);
+/// Returns what an answer covers: `git diff` for a command with the key `shell:git diff`, else the operation and its
+/// target, as `write /etc/hosts`.
+fn covered(scope: &Scope, key: Option<String>) -> String {
+    let operation = &scope.operation;
+    let covered = match scope.kind {
+        ApprovalKind::Shell => {
+            let start = key.as_deref().and_then(|key| key.strip_prefix("shell:"));
+            start.unwrap_or(operation).to_owned()
+        }
+        ApprovalKind::File | ApprovalKind::RemoteResource => format!("{operation} {}", scope.target),
+    };
     let first = covered.lines().next().unwrap_or_default();
     let cut: String = first.chars().take(COVERED_CHARS).collect();
     let more = if cut.len() < covered.len() { "…" } else { "" };
@@ -178,6 +185,14 @@ mod tests {
                 .map(|(id, _)| id.as_str())
                 .collect::<Vec<_>>(),
             ["allow_once", "allow_session", "reject_once"]
+        );
+        let file = Scope::new(ApprovalKind::File, "write", "/etc/hosts");
+        assert_eq!(
+            offered(&file)[1..3],
+            names(&[
+                ("allow_session", "Allow write /etc/hosts in this session"),
+                ("allow_always", "Always allow write /etc/hosts here"),
+            ])
         );
     }
 }
