@@ -110,11 +110,14 @@ fn options(scope: &Scope) -> Vec<PermissionOption> {
             Decision::AcceptForSession if scope.may_be_granted() => {
                 format!(
                     "Allow {} in this session",
-                    covered(scope, Some(scope.session_key()))
+                    covered(scope, Some(&scope.session_key()))
                 )
             }
             Decision::AcceptAlways if scope.may_be_remembered() => {
-                format!("Always allow {} here", covered(scope, scope.standing_key()))
+                format!(
+                    "Always allow {} here",
+                    covered(scope, scope.standing_key().as_deref())
+                )
             }
             Decision::Decline => "Reject".to_owned(),
             Decision::AcceptForSession | Decision::AcceptAlways | Decision::Cancel => return None,
@@ -133,11 +136,11 @@ const COVERED_CHARS: usize = 80;
 
 /// Returns what an answer covers: `git diff` for a command with the key `shell:git diff`, else the operation and its
 /// target, as `write /etc/hosts`.
-fn covered(scope: &Scope, key: Option<String>) -> String {
+fn covered(scope: &Scope, key: Option<&str>) -> String {
     let operation = &scope.operation;
     let covered = match scope.kind {
         ApprovalKind::Shell => {
-            let start = key.as_deref().and_then(|key| key.strip_prefix("shell:"));
+            let start = key.and_then(|key| key.strip_prefix("shell:"));
             start.unwrap_or(operation).to_owned()
         }
         ApprovalKind::File | ApprovalKind::RemoteResource => format!("{operation} {}", scope.target),

@@ -256,5 +256,7 @@ impl Prompt {
 
 /// The answer to a prompt whose connection ends before its Turn.
 fn leaving() -> ErrorObject {
-    errors::failed("The server ends; what runs goes on when it is served again. Load the session to see it.")
+    errors::failed(
+        "The server ends; what runs goes on when it is served again. Load the session to see how it went on.",
+    )
 }

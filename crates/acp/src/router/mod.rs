@@ -15,7 +15,6 @@ mod message;
 mod server;
 mod table;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -256,22 +255,24 @@ impl Up {
     /// own. A folder that was never served has no sessions, and no server starts there.
     async fn list(&mut self, id: &str, message: &Message<'_>, bytes: &Bytes) -> Result<(), ErrorObject> {
         let cwd = message.cwd()?;
-        let is_one = cwd.is_some();
-        let mut folders = match cwd {
-            Some(_) => BTreeSet::from([directory(cwd)?]),
-            None => self.shared.table.lock().folders(),
-        };
-        if !is_one {
+        // The server of a folder of this connection may just be starting.
+        let mut folders = self.shared.table.lock().folders();
+        let is_served = |folder: &Path| folders.contains(folder) || self.shared.connect.knows(folder);
+        if cwd.is_some() {
+            let folder = directory(cwd)?;
+            if is_served(&folder) {
+                return self
+                    .pass(&folder, bytes.clone(), Some((id, Pending::Lists)))
+                    .await;
+            }
+            folders.clear();
+        } else if is_served(&self.here) {
             folders.insert(self.here.clone());
         }
-        folders.retain(|folder| self.shared.connect.knows(folder));
         if folders.is_empty() {
             let none = result(id, &ListSessionsResult::default());
             self.shared.write(none).await;
             return Ok(());
-        }
-        if let Some(folder) = folders.first().filter(|_| is_one) {
-            return self.pass(folder, bytes.clone(), Some((id, Pending::Lists))).await;
         }
         let parts = self.shared.table.lock().merge(id, folders.len())?;
         for (part, folder) in parts.into_iter().zip(folders) {

@@ -1,6 +1,6 @@
 //! The process between a client and the servers of its directories.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,12 +20,14 @@ use crate::support::{Server, allow, prompt, said, text, until_answer};
 struct Servers {
     transports: Mutex<HashMap<PathBuf, Vec<Transport>>>,
     connected: Mutex<Vec<PathBuf>>,
+    known: Mutex<HashSet<PathBuf>>,
 }
 
 impl Servers {
     fn offer(&self, server: &Server) {
         let mut transports = self.transports.lock();
         let folder = server.root().to_owned();
+        self.known.lock().insert(folder.clone());
         transports.entry(folder).or_default().push(server.transport());
     }
 }
@@ -39,7 +41,7 @@ impl Connect for Servers {
     }
 
     fn knows(&self, folder: &Path) -> bool {
-        self.transports.lock().contains_key(folder)
+        self.known.lock().contains(folder)
     }
 
     fn version(&self) -> &'static str {
@@ -173,6 +175,23 @@ async fn a_list_starts_no_server_in_a_folder_that_was_never_served() {
 }
 
 #[tokio::test]
+async fn a_list_waits_for_a_server_that_is_just_starting() {
+    let server = Server::start().await;
+    let servers = Arc::new(Servers::default());
+    servers.offer(&server);
+    servers.known.lock().clear();
+    let (mut client, _) = greeted(&servers, Path::new("/")).await;
+    let cwd = json!({ "cwd": server.cwd() });
+    for (count, params) in [(1, json!({})), (2, cwd)] {
+        server.workspace.clock.advance(1);
+        let started = json!({ "cwd": server.cwd(), "mcpServers": [] });
+        client.request("session/new", started).await;
+        let listed = client.call("session/list", params).await;
+        assert_eq!(ids_of(&listed).len(), count);
+    }
+}
+
+#[tokio::test]
 async fn params_of_the_wrong_type_are_invalid_whatever_the_method() {
     let server = Server::start().await;
     let servers = Arc::new(Servers::default());
@@ -281,7 +300,7 @@ async fn a_late_answer_to_a_lost_server_answers_no_other_request() {
         error["message"]
             .as_str()
             .unwrap()
-            .contains("Load the session to see"),
+            .ends_with("Load the session to see how it went on."),
         "{error}"
     );
     servers.offer(&server);
