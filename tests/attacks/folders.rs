@@ -14,7 +14,7 @@ use crate::lab::{Bubblewrap, Lab, PATIENCE};
 const TRACE: &str = "RAN";
 
 #[expect(clippy::disallowed_methods, reason = "the machine's own tool")]
-fn git(directory: &Path, arguments: &[&str]) {
+pub(crate) fn git(directory: &Path, arguments: &[&str]) {
     let output = Command::new("git")
         .current_dir(directory)
         .args([

@@ -6,6 +6,7 @@ use std::path::Path;
 use bobbin_testkit::{Client, Link, ModelServer, Part, Reply, Script, ScriptedCall};
 use serde_json::{Value, json};
 
+use crate::folders::git;
 use crate::lab::{Bubblewrap, Lab, Server};
 
 /// A secret of the user, which no command reads.
@@ -165,6 +166,53 @@ async fn what_the_agent_writes_for_a_finecode_runner_runs_in_the_sandbox() {
             assert_confined(&lab, &format!("{how}, {bubblewrap:?}")).await;
             server.kill().await;
         }
+    }
+}
+
+#[tokio::test]
+async fn what_a_repository_names_runs_in_the_sandbox_when_a_client_asks_git() {
+    for bubblewrap in Bubblewrap::all() {
+        let lab = victim(bubblewrap);
+        program(&lab, "evil", &format!("#!/bin/sh\n{}cat\n", attack(&lab)));
+        let evil = lab.work().join("evil");
+        let git = |args: &[&str]| git(&lab.work(), args);
+        git(&["init", "-q", "-b", "main"]);
+        for (name, value) in [("user.name", "Mika"), ("user.email", "mika@example.org")] {
+            git(&["config", name, value]);
+        }
+        lab.write("a.txt", "1\n");
+        git(&["add", "."]);
+        git(&["commit", "-qm", "One"]);
+        lab.write(".gitattributes", "* filter=evil diff=evil\n");
+        lab.write("a.txt", "2\n");
+        for name in [
+            "core.fsmonitor",
+            "filter.evil.clean",
+            "filter.evil.smudge",
+            "diff.evil.command",
+            "diff.evil.textconv",
+        ] {
+            git(&["config", name, evil.to_str().unwrap()]);
+        }
+        let server = lab.serve().await;
+        let link = Link::web_socket(&server.with_token()).await;
+        let mut client = Client::ready(link, "lab", json!({})).await;
+        client.call("git/status", json!({})).await;
+        client.call("git/diff", json!({})).await;
+        let (report, escaped) = (lab.work().join(REPORT), lab.home().join("escaped"));
+        assert!(
+            !report.exists() && !escaped.exists(),
+            "{bubblewrap:?}: what reads has written"
+        );
+        program(
+            &lab,
+            ".git/hooks/pre-commit",
+            &format!("#!/bin/sh\n{}", attack(&lab)),
+        );
+        let commit = json!({ "message": "Two", "paths": ["a.txt"] });
+        client.answer_to("git/commit", commit).await;
+        assert_confined(&lab, &format!("a hook, {bubblewrap:?}")).await;
+        server.kill().await;
     }
 }
 

@@ -312,7 +312,7 @@ async fn what_is_not_served_is_refused_without_a_question() {
             json!({ "threadId": "20270104-0000-8000-8000-713977336b31" }),
             -32600,
         ),
-        ("command/exec", json!({ "command": ["touch", "made"] }), -32601),
+        ("command/exec", json!({ "command": ["touch", "made"] }), -32600),
         ("fs/readFile", json!({ "path": "/etc/passwd" }), -32601),
         (
             "config/batchWrite",
@@ -327,13 +327,45 @@ async fn what_is_not_served_is_refused_without_a_question() {
     assert!(!workspace.path().join("made").exists());
 }
 
+#[tokio::test]
+async fn the_changes_of_the_repository_are_shown() {
+    let workspace = Workspace::new();
+    workspace.git(&["init", "-q"]);
+    std::fs::write(workspace.path().join("boil.txt"), "90\n").unwrap();
+    workspace.git(&["add", "."]);
+    std::fs::write(workspace.path().join("boil.txt"), "95\n").unwrap();
+    let server = workspace.web_socket();
+    let (address, token) = door(&server).await;
+    let mut codex = Codex::new(&address, &token).await;
+    let begin = "git -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null";
+    let line = format!(
+        "{begin} diff --no-textconv --no-ext-diff --submodule=short --ignore-submodules=dirty --color"
+    );
+    let words: Vec<&str> = line.split(' ').collect();
+    let root = workspace.path().canonicalize().unwrap();
+    let shown = codex
+        .call(
+            "command/exec",
+            json!({ "command": words, "cwd": root, "timeoutMs": 30000 }),
+        )
+        .await;
+    assert_eq!((&shown["exitCode"], &shown["stderr"]), (&json!(0), &json!("")));
+    assert!(shown["stdout"].as_str().unwrap().contains("95"), "{shown}");
+    let elsewhere = codex
+        .error(
+            "command/exec",
+            json!({ "command": words, "cwd": "/", "timeoutMs": 30000 }),
+        )
+        .await;
+    assert_eq!(elsewhere["code"], -32600);
+}
+
 /// Requests that a client of version 0.169.0 sent, one of each method.
 const REQUESTS: &str = include_str!("codex-requests.jsonl");
 /// Of them those that are not served.
 const REFUSED: &[&str] = &[
     "hooks/list",
     "account/bedrock/checkGovCloudRequirements",
-    "command/exec",
     "thread/readState/update",
 ];
 

@@ -67,9 +67,13 @@ mod everyday;
 #[cfg(test)]
 mod exec;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod finecode;
 #[cfg(test)]
 mod forwards;
+#[cfg(test)]
+mod git;
 #[cfg(test)]
 mod held_place;
 #[cfg(test)]

@@ -37,6 +37,7 @@ fn runner_process() {
 #[case("usage")]
 #[case("plugin")]
 #[case("channel")]
+#[case("git")]
 #[tokio::test]
 async fn play_fits_the_schemas_and_gives_the_examples(#[case] play: &str) {
     let examples = stage::play(play).await;

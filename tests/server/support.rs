@@ -37,6 +37,20 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
+    /// Runs git in the workspace and returns what it prints.
+    #[expect(clippy::disallowed_methods, reason = "the machine's own tool")]
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let names = ["-c", "user.name=Mika", "-c", "user.email=mika@example.org"];
+        let run = std::process::Command::new("git")
+            .args(names)
+            .args(args)
+            .current_dir(self.path())
+            .output();
+        let run = run.unwrap();
+        assert!(run.status.success(), "git {args:?}: {run:?}");
+        String::from_utf8(run.stdout).unwrap().trim().to_owned()
+    }
+
     pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),

@@ -1,4 +1,5 @@
 //! Attacks: foreign text that would run, and browsers without a valid code.
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import { join } from "node:path";
@@ -54,6 +55,28 @@ test("output of commands and names of files stay text", async ({ page, bench }) 
   await field(page).fill("say @cups");
   await expect(page.getByRole("option").first()).toBeVisible();
   expect(await page.locator(".tool-body img, .tool-body a, .suggestions img").count()).toBe(0);
+  await expect(page).not.toHaveTitle("ran");
+});
+
+test("names, texts and branches of a repository stay text", async ({ page, bench }) => {
+  const evil = "<img src=x onerror=document.title='ran'>";
+  const git = (...args: string[]) => execFileSync("git", args, { cwd: bench.workspace });
+  git("init", "-q", "-b", evil.replaceAll(" ", "_"));
+  writeFileSync(join(bench.workspace, `${evil}.md`), `${evil}\n\n[link](javascript:alert(1)) \`src/${evil}.rs:1\`\n`);
+  writeFileSync(join(bench.workspace, "turned\u202e.rs"), `// \u202e${evil}\n`);
+  await page.goto("/#/changes");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("onerror");
+  await expect(page.locator(".file").first()).toContainText("onerror");
+  await page.goto("/#/files/");
+  await expect(page.getByRole("link", { name: String.raw`turned\u{202e}.rs` })).toBeVisible();
+  await page.goto(`/#/files/${encodeURIComponent(`${evil}.md`)}`);
+  await expect(page.locator(".file-markdown")).toContainText("onerror");
+  expect(await page.locator(".file-markdown img, .file-markdown a[href^='java']").count()).toBe(0);
+  await page.goto(`/#/files/${encodeURIComponent("turned\u202e.rs")}`);
+  await expect(page.locator(".file-lines")).toContainText(String.raw`\u{202e}<img`);
+  await page.goto(`/#/files/${encodeURIComponent("../../etc/passwd")}`);
+  await expect(page.getByText("lies outside of the folder, and is not shown.")).toBeVisible();
+  expect(await page.locator(".file img, .browser img").count()).toBe(0);
   await expect(page).not.toHaveTitle("ran");
 });
 

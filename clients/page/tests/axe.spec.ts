@@ -1,10 +1,13 @@
 //! Runs axe on every part of the page, in both themes, wide and narrow.
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import { allow, ends, expect, fresh, test } from "./fixtures";
 
 for (const scheme of ["light", "dark"] as const) {
   for (const width of [1280, 390]) {
-    test(`axe finds nothing: ${scheme}, ${width} px`, async ({ page }) => {
+    test(`axe finds nothing: ${scheme}, ${width} px`, async ({ page, bench }) => {
       test.setTimeout(90_000);
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
@@ -15,6 +18,8 @@ for (const scheme of ["light", "dark"] as const) {
             nodes.map(({ html }) => html),
           ]),
         ).toEqual([]);
+      execFileSync("git", ["init", "-q"], { cwd: bench.workspace });
+      writeFileSync(join(bench.workspace, "README.md"), "# Tea\n\nSee `src/kettle.rs:3`.\n");
       await fresh(page, "run `make tea`");
       await expect(allow(page)).toBeVisible();
       await clean();
@@ -25,6 +30,9 @@ for (const scheme of ["light", "dark"] as const) {
         "",
         "waiting",
         "new",
+        "changes",
+        "files/",
+        "files/README.md",
         ...[
           "page",
           "devices",

@@ -1182,6 +1182,29 @@ export interface FoundThread {
   thread: ThreadSummary;
 }
 
+/** A branch. */
+export interface GitBranch {
+  /** Whether it is checked out. */
+  current: boolean;
+  /** Its name for people, as `main` or `origin/main`. */
+  label: string;
+  /** Its full name, as `refs/heads/main` or `refs/remotes/origin/main`. */
+  name: string;
+}
+
+/** A file that has changed since the last commit. */
+export interface GitFile {
+  /** Its path, relative to the folder. */
+  path: string;
+  /** Whether a part of the change, or all of it, is staged. */
+  staged: boolean;
+  /** What happened to it. */
+  state: GitFileState;
+}
+
+/** What happened to a file. */
+export type GitFileState = "added" | "modified" | "deleted" | "untracked" | "conflicted";
+
 /** A button. */
 export interface HermesButton {
   /** The command that it runs. */
@@ -3400,6 +3423,26 @@ export interface WorkspaceFile {
   path: string;
 }
 
+/** An entry of a directory. */
+export interface WorkspaceFilesEntry {
+  /** Whether ignore files leave it out. */
+  ignored: boolean;
+  /** Whether it is a directory. */
+  isDirectory: boolean;
+  /** Its name. */
+  name: string;
+}
+
+/** A line with the text that was looked for. */
+export interface WorkspaceFilesMatch {
+  /** The line's number, from 1 on. */
+  line: number;
+  /** The file, relative to the folder. */
+  path: string;
+  /** The line, at most its first 300 characters. */
+  text: string;
+}
+
 /** Params of `initialize`. */
 export interface InitializeParams {
   /** What the client can do; fixed for the life of the connection. */
@@ -4784,20 +4827,6 @@ export interface DoctorRunResult {
   findings: DoctorFinding[];
 }
 
-/** Parameters of `workspace/files/find`. */
-export interface WorkspaceFilesFindParams {
-  /** Most files to answer, 1 to 100; 50 when left out. */
-  limit?: number;
-  /** A part of the path, without regard to case; empty for the first files. */
-  query: string;
-}
-
-/** Result of `workspace/files/find`. */
-export interface WorkspaceFilesFindResult {
-  /** Those with the query in their own name first, then by their paths. */
-  files: WorkspaceFile[];
-}
-
 /** Result of `workspace/trust/get` and `workspace/trust/set`. */
 export interface WorkspaceTrustResult {
   /** Items in effect. */
@@ -5889,6 +5918,157 @@ export interface EngineListResult {
   engines: EngineInfo[];
 }
 
+/** Parameters of `git/status`. */
+export interface GitStatusParams {
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `git/status`. */
+export interface GitStatusResult {
+  /** Commits that the upstream lacks. */
+  ahead: number;
+  /** Commits of the upstream that are missing here. */
+  behind: number;
+  /** The branch; absent where no branch is checked out. */
+  branch?: string;
+  /** The changed files below the folder, sorted by path. At most 2,000. */
+  files: GitFile[];
+  /** The commit that is checked out, in hexadecimal; absent before the first commit. */
+  head?: string;
+  /** Why git cannot be asked, in git's words. */
+  problem?: string;
+  /** Whether git can be asked here. */
+  repository: boolean;
+  /** Whether there are more. */
+  truncated: boolean;
+  /** The branch that it follows, as `origin/main`. */
+  upstream?: string;
+}
+
+/** Parameters of `git/diff`. */
+export interface GitDiffParams {
+  /** The branch to compare with, by its full name (`refs/heads/main`); the last commit when left out. */
+  base?: string;
+  /** The files to compare, relative to the folder; all when empty. At most 500. */
+  paths?: string[];
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `git/diff`. */
+export interface GitDiffResult {
+  /**
+   * Unified diff, git style, paths relative to the folder. Files that git does not know are in it, 40 of them at most.
+   * Empty when it would be longer than 4 MiB: ask for fewer files.
+   */
+  diff: string;
+  /** Whether something is left out. */
+  truncated: boolean;
+}
+
+/** Parameters of `git/branches`. */
+export interface GitBranchesParams {
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `git/branches`. */
+export interface GitBranchesResult {
+  /** The branches, local and remote, by their newest commits. At most 500. */
+  branches: GitBranch[];
+}
+
+/** Parameters of `git/commit`. */
+export interface GitCommitParams {
+  /** The message, 1 to 16,384 bytes. */
+  message: string;
+  /** The files whose changes are committed, relative to the folder. 1 to 500. */
+  paths: string[];
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `git/commit`. */
+export interface GitCommitResult {
+  /** The commit, in hexadecimal. */
+  commit: string;
+  /** What git and the hooks printed, at most 64 KiB. */
+  output: string;
+}
+
+/** Parameters of `workspace/files/find`. */
+export interface WorkspaceFilesFindParams {
+  /** Most files to answer, 1 to 100; 50 when left out. */
+  limit?: number;
+  /** A part of the path, without regard to case; empty for the first files. */
+  query: string;
+}
+
+/** Result of `workspace/files/find`. */
+export interface WorkspaceFilesFindResult {
+  /** Those with the query in their own name first, then by their paths. */
+  files: WorkspaceFile[];
+}
+
+/** Parameters of `workspace/files/list`. */
+export interface WorkspaceFilesListParams {
+  /** The directory, relative to the folder; the folder itself when left out. */
+  path?: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `workspace/files/list`. */
+export interface WorkspaceFilesListResult {
+  /** Directories first, then by name. At most 2,000. Those of git and of the server are left out. */
+  entries: WorkspaceFilesEntry[];
+  /** Whether there are more. */
+  truncated: boolean;
+}
+
+/** Parameters of `workspace/files/read`. */
+export interface WorkspaceFilesReadParams {
+  /** The file, relative to the folder, or absolute and in it. */
+  path: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `workspace/files/read`. */
+export interface WorkspaceFilesReadResult {
+  /** Its absolute path on the server's machine, without links. */
+  absolutePath: string;
+  /** Its bytes in base64, where it is a picture of at most 5 MiB. */
+  data?: string;
+  /** The media type of a picture, by its bytes. */
+  mediaType?: string;
+  /** Its path relative to the folder. */
+  path: string;
+  /** Its size, bytes. */
+  size: number;
+  /** Its text, of which at most the first MiB; absent where it is no UTF-8. */
+  text?: string;
+  /** Whether `text` is only the beginning. */
+  truncated: boolean;
+}
+
+/** Parameters of `workspace/files/grep`. */
+export interface WorkspaceFilesGrepParams {
+  /** The text to find, 1 to 1,000 bytes; without regard to case if it has no capital letter. */
+  query: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `workspace/files/grep`. */
+export interface WorkspaceFilesGrepResult {
+  /** The lines, by path and number. At most 500. Files that ignore files leave out are not searched. */
+  matches: WorkspaceFilesMatch[];
+  /** Whether the search ended early: more matches, more files than 50,000, or 10 seconds. */
+  truncated: boolean;
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -6075,8 +6255,6 @@ export interface Requests {
   "config/batchWrite": { params: ConfigBatchWriteParams; result: ConfigWriteResult };
   /** Extension: checks the workspace, the configuration and the machine, as `bobbin doctor` does. Changes nothing. */
   "doctor/run": { params: EmptyParams; result: DoctorRunResult };
-  /** Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out. */
-  "workspace/files/find": { params: WorkspaceFilesFindParams; result: WorkspaceFilesFindResult };
   /** Extension: says what the folder brings along, and what of it counts. */
   "workspace/trust/get": { params: EmptyParams; result: WorkspaceTrustResult };
   /** Extension: takes the user's word about the folder. */
@@ -6247,6 +6425,22 @@ export interface Requests {
   "profile/insights": { params: ProfileInsightsParams; result: ProfileInsightsResult };
   /** Lists the other agents that can run Threads: `config.engine` of a Thread names one. */
   "engine/list": { params: EngineListParams; result: EngineListResult };
+  /** Extension: says on which branch the workspace is, and which files have changed since the last commit. */
+  "git/status": { params: GitStatusParams; result: GitStatusResult };
+  /** Extension: compares the files with the last commit, or with where they left another branch. */
+  "git/diff": { params: GitDiffParams; result: GitDiffResult };
+  /** Extension: lists the branches, the newest first. */
+  "git/branches": { params: GitBranchesParams; result: GitBranchesResult };
+  /** Extension: commits the changes of some files, and of no others. Hooks of the repository run in the sandbox. */
+  "git/commit": { params: GitCommitParams; result: GitCommitResult };
+  /** Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out. */
+  "workspace/files/find": { params: WorkspaceFilesFindParams; result: WorkspaceFilesFindResult };
+  /** Extension: lists a directory. */
+  "workspace/files/list": { params: WorkspaceFilesListParams; result: WorkspaceFilesListResult };
+  /** Extension: reads a text or a picture. What the rules keep from the agent, or ask about, is refused. */
+  "workspace/files/read": { params: WorkspaceFilesReadParams; result: WorkspaceFilesReadResult };
+  /** Extension: finds lines of files by their text. */
+  "workspace/files/grep": { params: WorkspaceFilesGrepParams; result: WorkspaceFilesGrepResult };
 }
 
 /** Params of `$/cancelRequest`. */

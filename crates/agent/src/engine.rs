@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bobbin_agent_api::hook::Hooks;
 use bobbin_agent_api::undo::Undo;
-use bobbin_children::{Children, Environment};
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
 use bobbin_model::ContextWindow;
 use bobbin_prompts::Prompts;
@@ -13,13 +12,12 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::AgentSettings;
-use super::git::Git;
 use super::git_states::GitStates;
 use super::past::PastTurns;
 use super::titles::Titles;
 use super::turn::TurnRun;
 use bobbin_agent_api::model::Model;
-use bobbin_tools::{Sandbox, ToolSet};
+use bobbin_tools::{Git, ToolSet};
 
 /// Runs Turns with one model and one set of tools.
 pub struct AgentEngine {
@@ -62,11 +60,9 @@ impl AgentEngine {
         Self { titles, ..self }
     }
 
-    /// Gives models the state of the repository. Git runs with the variables of `environment`, confined at least as
-    /// `sandbox` says.
+    /// Gives models the state of the repository, as git says it.
     #[must_use]
-    pub fn with_git(self, children: Children, environment: Environment, sandbox: Sandbox) -> Self {
-        let git = Git::new(children, environment, sandbox);
+    pub fn with_git(self, git: Git) -> Self {
         Self {
             git: Some(Arc::new(GitStates::new(git))),
             ..self

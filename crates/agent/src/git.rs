@@ -1,22 +1,11 @@
-//! Asks git which files have changed, and how.
-//!
-//! A repository's configuration can name programs that git runs, and agents' commands can write that configuration. So
-//! options disable these programs where git has such options, and git runs in a sandbox without write access and
-//! network.
+//! What git says about a workspace, for models.
 
 use std::path::Path;
 use std::time::Duration;
 
 use bobbin_agent_api::suggest::SuggestError;
-use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSpec, Shell};
-use bobbin_sandbox::{Files, Network, Profile};
-use tokio_util::sync::CancellationToken;
+use bobbin_tools::{Git, GitAnswer, GitBounds, GitFailure};
 
-use bobbin_tools::CommandSandbox;
-use bobbin_tools::Sandbox;
-
-/// Time for one run of git.
-const TIME: Duration = Duration::from_secs(20);
 /// Time for the state of a repository: the first Turn of a Thread waits for it.
 const STATE_TIME: Duration = Duration::from_secs(2);
 /// Most changed files that a state names.
@@ -26,31 +15,8 @@ const MAX_LINE_BYTES: usize = 120;
 /// Returns the branch and the changed files, a zero byte, and the newest commits.
 const STATE: &str = "git \"$@\" status --porcelain=v1 --branch --no-renames --untracked-files=normal && printf '\\0' && \
                      git \"$@\" log -5 --no-show-signature --format='%h %s' 2>/dev/null";
-/// Most output of one run.
-const MAX_OUTPUT_BYTES: usize = 1 << 20;
 /// Untracked files whose content is shown.
 const MAX_NEW_FILES: usize = 10;
-/// Options before every command.
-const ALWAYS: &[&str] = &[
-    "--no-optional-locks",
-    "--literal-pathspecs",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.quotePath=false",
-    "-c",
-    "core.pager=cat",
-];
-/// Options of every diff.
-const DIFF: &[&str] = &["--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
-
-/// Runs git.
-#[derive(Clone)]
-pub(crate) struct Git {
-    children: Children,
-    environment: Environment,
-    sandbox: Sandbox,
-}
 
 /// How a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,164 +34,95 @@ pub(crate) struct Change {
     tracked: bool,
 }
 
-impl Git {
-    pub(crate) fn new(children: Children, mut environment: Environment, mut sandbox: Sandbox) -> Self {
-        for (name, value) in [
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            ("LC_ALL", "C"),
-        ] {
-            environment.set(name, value);
-        }
-        if sandbox.profile.restricts_something() {
-            sandbox.profile = Profile {
-                files: Files::ReadOnly,
-                network: Network::Off,
-            };
-        }
-        Self {
-            children,
-            environment,
-            sandbox,
-        }
-    }
+/// Returns the branch, the changed files and the newest commits of a repository, as text for a model; `None` if there is
+/// no repository or git does not answer in time.
+pub(crate) async fn state_of(git: &Git, root: &Path) -> Option<String> {
+    let bounds = GitBounds {
+        time: STATE_TIME,
+        ..GitBounds::default()
+    };
+    let GitAnswer { code, text, .. } = git
+        .script(root, STATE, Git::ALWAYS, bounds)
+        .await
+        .inspect_err(|error| tracing::debug!(%error, "the state of a repository is not known"))
+        .ok()?;
+    // Without a commit there is no log.
+    (code == 0 || text.contains('\0')).then(|| state(&text))
+}
 
-    /// Returns the branch, the changed files and the newest commits of a repository, as text for a model; `None` if
-    /// there is no repository or git does not answer in time.
-    pub(crate) async fn state(&self, root: &Path) -> Option<String> {
-        let (code, said) = self
-            .spawn(root, STATE, ALWAYS, STATE_TIME)
-            .await
-            .inspect_err(|error| tracing::debug!(%error, "the state of a repository is not known"))
-            .ok()?;
-        // Without a commit there is no log.
-        (code == 0 || said.contains('\0')).then(|| state(&said))
+/// Returns which of some files have changed since the last commit.
+///
+/// # Errors
+/// [`SuggestError::Unusable`]: there is no repository, or no git.
+pub(crate) async fn changes_of(
+    git: &Git,
+    root: &Path,
+    paths: &[String],
+) -> Result<Vec<Change>, SuggestError> {
+    let options = [
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+    ];
+    let GitAnswer { code, text, .. } = run(git, root, &options, paths).await?;
+    if code != 0 {
+        let why = text.lines().next().unwrap_or("it does not say why");
+        return Err(SuggestError::Unusable(format!("git cannot be asked: {why}")));
     }
+    Ok(changes(&text))
+}
 
-    /// Returns which of some files have changed since the last commit.
-    ///
-    /// # Errors
-    /// [`SuggestError::Unusable`]: there is no repository, or no git.
-    pub(crate) async fn changes(&self, root: &Path, paths: &[String]) -> Result<Vec<Change>, SuggestError> {
-        let options = [
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--untracked-files=all",
-            "--no-renames",
-        ];
-        let (code, said) = self.run(root, &options, paths).await?;
-        if code != 0 {
-            let why = said.lines().next().unwrap_or("it does not say why");
-            return Err(SuggestError::Unusable(format!("git cannot be asked: {why}")));
-        }
-        Ok(changes(&said))
-    }
-
-    /// Returns the changes of files, at most `max_chars` characters.
-    ///
-    /// # Errors
-    /// [`SuggestError::Unusable`].
-    pub(crate) async fn diff(
-        &self,
-        root: &Path,
-        changes: &[Change],
-        max_chars: usize,
-    ) -> Result<String, SuggestError> {
-        let tracked: Vec<String> = changes
-            .iter()
-            .filter(|change| change.tracked)
-            .map(|change| change.path.clone())
-            .collect();
-        let mut all = String::new();
-        if !tracked.is_empty() {
-            let since = |base: &'static str| [&["diff"], DIFF, &[base]].concat();
-            let (code, said) = self.run(root, &since("HEAD"), &tracked).await?;
-            // A repository without a commit has only staged files.
-            all = if code == 0 {
-                said
-            } else {
-                self.run(root, &since("--cached"), &tracked).await?.1
-            };
-        }
-        let untracked = changes.iter().filter(|change| !change.tracked);
-        for change in untracked.take(MAX_NEW_FILES) {
-            let is_file =
-                std::fs::symlink_metadata(root.join(&change.path)).is_ok_and(|found| found.is_file());
-            if is_file && all.len() < max_chars {
-                let options = [&["diff", "--no-index"], DIFF].concat();
-                let two = ["/dev/null".to_owned(), change.path.clone()];
-                all.push_str(&self.run(root, &options, &two).await?.1);
-            }
-        }
-        let end = all
-            .char_indices()
-            .nth(max_chars)
-            .map_or(all.len(), |(end, _)| end);
-        if end < all.len() {
-            all.truncate(end);
-            all.push_str("\n[the rest is left out]\n");
-        }
-        Ok(all)
-    }
-
-    async fn run(
-        &self,
-        root: &Path,
-        options: &[&str],
-        paths: &[String],
-    ) -> Result<(i32, String), SuggestError> {
-        let words: Vec<&str> = [ALWAYS, options, &["--"]].concat();
-        let words = words.into_iter().chain(paths.iter().map(String::as_str));
-        let words: Vec<&str> = words.collect();
-        self.spawn(root, "exec git \"$@\"", &words, TIME).await
-    }
-
-    /// Runs a script that calls git with `words`. The shell finds git; the words are arguments, so the shell never
-    /// parses them.
-    async fn spawn(
-        &self,
-        root: &Path,
-        script: &str,
-        words: &[&str],
-        time: Duration,
-    ) -> Result<(i32, String), SuggestError> {
-        let spec = ProcessSpec::shell(&Shell::Posix, script, root, self.environment.clone())
-            .arg("git")
-            .args(words);
-        let unheld = |why: String| {
-            let text = format!("git is not run, since it cannot be sandboxed: {why}");
-            SuggestError::Unusable(text)
+/// Returns the changes of files, at most `max_chars` characters.
+///
+/// # Errors
+/// [`SuggestError::Unusable`].
+pub(crate) async fn diff_of(
+    git: &Git,
+    root: &Path,
+    changes: &[Change],
+    max_chars: usize,
+) -> Result<String, SuggestError> {
+    let tracked: Vec<String> = changes
+        .iter()
+        .filter(|change| change.tracked)
+        .map(|change| change.path.clone())
+        .collect();
+    let mut all = String::new();
+    if !tracked.is_empty() {
+        let since = |base: &'static str| [&["diff"], Git::DIFF, &[base]].concat();
+        let answer = run(git, root, &since("HEAD"), &tracked).await?;
+        // A repository without a commit has only staged files.
+        all = if answer.code == 0 {
+            answer.text
+        } else {
+            run(git, root, &since("--cached"), &tracked).await?.text
         };
-        self.sandbox.settle().await;
-        let spec = match self.sandbox.of_command(root) {
-            CommandSandbox::NotNeeded => spec,
-            CommandSandbox::Confined(plan) => self.sandbox.confined(&plan, spec).map_err(unheld)?,
-            CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => return Err(unheld(why)),
-        };
-        let limits = Limits {
-            wall_clock: time,
-            grace: Duration::from_secs(1),
-            captured_bytes: MAX_OUTPUT_BYTES,
-        };
-        let outcome = self
-            .children
-            .run(spec, &limits, None, &CancellationToken::new())
-            .await;
-        let outcome = outcome.map_err(|error| match error {
-            ChildError::Confinement(why) => {
-                self.sandbox.bubblewrap.has_failed();
-                unheld(why)
-            }
-            error => SuggestError::Unusable(format!("git cannot be run: {error}")),
-        })?;
-        match outcome.exit {
-            Exit::Exited(code) => Ok((code, outcome.output.text)),
-            Exit::Signaled(_) | Exit::OverMemory(_) | Exit::TimedOut | Exit::Cancelled => {
-                Err(SuggestError::Unusable("git did not answer in time.".to_owned()))
-            }
+    }
+    let untracked = changes.iter().filter(|change| !change.tracked);
+    for change in untracked.take(MAX_NEW_FILES) {
+        let is_file = std::fs::symlink_metadata(root.join(&change.path)).is_ok_and(|found| found.is_file());
+        if is_file && all.len() < max_chars {
+            let options = [&["diff", "--no-index"], Git::DIFF].concat();
+            let two = ["/dev/null".to_owned(), change.path.clone()];
+            all.push_str(&run(git, root, &options, &two).await?.text);
         }
     }
+    let end = all
+        .char_indices()
+        .nth(max_chars)
+        .map_or(all.len(), |(end, _)| end);
+    if end < all.len() {
+        all.truncate(end);
+        all.push_str("\n[the rest is left out]\n");
+    }
+    Ok(all)
+}
+
+async fn run(git: &Git, root: &Path, options: &[&str], paths: &[String]) -> Result<GitAnswer, SuggestError> {
+    let answer = git.run(root, options, paths, GitBounds::default()).await;
+    answer.map_err(|failure: GitFailure| SuggestError::Unusable(failure.to_string()))
 }
 
 /// Returns the output of [`STATE`] as text for a model.

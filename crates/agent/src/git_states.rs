@@ -14,7 +14,9 @@ use hashlink::LruCache;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::git::Git;
+use bobbin_tools::Git;
+
+use super::git::state_of;
 
 /// Most Threads whose state is cached.
 const MAX_THREADS: usize = 256;
@@ -67,7 +69,7 @@ impl GitStates {
             return answer.state.clone();
         }
         let started_at = Instant::now();
-        let state: Option<Arc<str>> = self.git.state(root).await.map(Arc::from);
+        let state: Option<Arc<str>> = state_of(&self.git, root).await.map(Arc::from);
         *newest = Some(Answer {
             started_at,
             root: root.to_owned(),

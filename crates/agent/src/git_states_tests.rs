@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use bobbin_children::{Children, Environment};
-use bobbin_tools::Sandbox;
+use bobbin_tools::{Git, Sandbox};
 
 use super::*;
 

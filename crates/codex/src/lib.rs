@@ -15,6 +15,8 @@ mod methods;
 mod questions;
 mod settings;
 mod turns;
+mod version;
 mod view;
 
 pub use connection::serve;
+pub use version::is_untried;

@@ -17,5 +17,7 @@ pub(crate) fn groups() -> Groups {
         bobbin_profiles::GROUPS,
         bobbin_usage::GROUPS,
         bobbin_engine_acp::GROUPS,
+        bobbin_git::GROUPS,
+        bobbin_browse::GROUPS,
     ])
 }

@@ -14,11 +14,13 @@ use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Features, InstructionFiles, ServerProcess, Services, SystemClock};
+use bobbin_browse::Browse;
 use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, Threads};
 use bobbin_editor_kit::EditorTools;
 use bobbin_engine_acp::{AcpEngine, Surroundings as AgentSurroundings};
+use bobbin_git::Repositories;
 use bobbin_hooks::{HookRunner, ManagedHooks};
 use bobbin_mcp::{ServerPlaces, Servers, logins};
 use bobbin_models::CurrentModels;
@@ -30,7 +32,7 @@ pub use bobbin_schedules::ByClock;
 use bobbin_schedules::{Schedules, Surroundings};
 use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
-use bobbin_tools::{Commands, ProgramSandbox, Sandbox, ToolSet};
+use bobbin_tools::{Commands, Git, ProgramSandbox, Sandbox, ToolSet};
 use bobbin_undo::FileUndo;
 use tokio_util::sync::CancellationToken;
 
@@ -46,7 +48,6 @@ use crate::{
 };
 use bobbin_config::Config;
 use bobbin_native::groups::doctor::Doctor;
-use bobbin_native::groups::file::FileNames;
 use bobbin_workspace::{LockedWorkspace, PagePorts, Workspace};
 
 /// An open workspace: its core and the parts of its agent.
@@ -55,6 +56,7 @@ pub struct Opened {
     pub(crate) threads: Arc<Threads>,
     /// The other agents that can run its Threads.
     engines: EngineList,
+    git: Git,
     /// The tools of its agent.
     pub(crate) tools: ToolSet,
     /// Its running commands.
@@ -236,7 +238,7 @@ pub async fn prepare(
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
     let children_of_agents = children.clone();
-    let git = (children, own, sandbox.clone());
+    let git = Git::new(children, own, sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox.clone()),
         (&servers, &hosted, &jobs),
@@ -249,7 +251,7 @@ pub async fn prepare(
     let helpers = small_requests::helpers(config, &models, git.clone());
     let titles = small_requests::titles(config, &models);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
-        .with_git(git.0, git.1, git.2)
+        .with_git(git.clone())
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone())
         .with_hooks(Some(hosted.hooks.clone()));
@@ -278,6 +280,7 @@ pub async fn prepare(
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
     Ok(Opened {
         engines,
+        git,
         config_files: Arc::new(config_files),
         hooks: hosted.hooks,
         hermes: Hermes::new(config, &threads, hosted.hermes),
@@ -529,6 +532,8 @@ pub fn services(opened: &Opened) -> Services {
             .with(opened.profiles.clone())
             .with(opened.doctor.clone())
             .with(opened.engines.clone())
+            .with(Repositories::new(opened.git.clone()))
+            .with(opened.git.clone())
             .with(Arc::new(opened.tools.listed()))
             .with::<Arc<dyn OutsideCalls>>(Arc::new(calls))
             .with::<Arc<dyn ModelProviders>>(opened.config_files.clone())
@@ -536,6 +541,6 @@ pub fn services(opened: &Opened) -> Services {
                 find: bobbin_agent::instruction_files,
             })
             .with::<Arc<dyn SessionToolServers>>(Arc::new(opened.servers.sessions().clone()))
-            .with(FileNames::new(opened.threads.settings().workspace.clone())),
+            .with(Browse::default()),
     }
 }

@@ -3,18 +3,13 @@
 use std::sync::Arc;
 
 use bobbin_agent::{Helpers, Titles};
-use bobbin_children::{Children, Environment};
 use bobbin_config::Config;
 use bobbin_models::CurrentModels;
-use bobbin_tools::Sandbox;
+use bobbin_tools::Git;
 
-/// Returns the helpers that make small suggestions. `git` has the means to run Git for them.
-pub(crate) fn helpers(
-    config: &Config,
-    models: &CurrentModels,
-    git: (Children, Environment, Sandbox),
-) -> Helpers {
-    let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
+/// Returns the helpers that make small suggestions.
+pub(crate) fn helpers(config: &Config, models: &CurrentModels, git: Git) -> Helpers {
+    let helpers = Helpers::new(Arc::new(models.clone()), git);
     helpers.set_welcome(config.agent.welcome);
     helpers
 }

@@ -14,6 +14,8 @@ import { useKeys } from "./keys";
 import { type Route, useRoute } from "./route";
 
 const Actions = lazy(() => import("../finecode/Actions"));
+const Browser = lazy(() => import("../files/Browser"));
+const Changes = lazy(() => import("../git/Changes"));
 const Documents = lazy(() => import("../hl7/Documents"));
 const DocumentView = lazy(() => import("../hl7/DocumentView"));
 const Settings = lazy(() => import("../settings/Settings"));
@@ -64,6 +66,10 @@ function Main({ route }: { route: Route }) {
       return <Waiting />;
     case "actions":
       return <Actions />;
+    case "changes":
+      return <Changes />;
+    case "files":
+      return <Browser path={route.path} line={route.line} />;
     case "documents":
       return <Documents />;
     case "document":

@@ -12,6 +12,8 @@ export type Route =
   | { at: "documents" }
   | { at: "document"; id: string }
   | { at: "actions" }
+  | { at: "changes" }
+  | { at: "files"; path: string; line?: number }
   | { at: "settings"; section: string };
 
 let parsed: { hash: string; route: Route } = { hash: "", route: { at: "home" } };
@@ -30,6 +32,8 @@ function parse(hash: string): Route {
   if (at === "waiting") return { at: "waiting" };
   if (at === "documents") return id ? { at: "document", id } : { at: "documents" };
   if (at === "actions") return { at: "actions" };
+  if (at === "changes") return { at: "changes" };
+  if (at === "files") return { at: "files", path: id ?? "", ...(Number(turn) > 0 && { line: Number(turn) }) };
   if (at === "settings") return { at: "settings", section: id || "page" };
   return { at: "home" };
 }
@@ -43,6 +47,8 @@ export const links = {
   documents: "#/documents",
   document: (thread: string) => `#/documents/${encodeURIComponent(thread)}`,
   actions: "#/actions",
+  changes: "#/changes",
+  file: (path: string, line?: number) => `#/files/${encodeURIComponent(path)}${line ? `/${line}` : ""}`,
   thread: (id: string, row = "", tab: SideTab | null = null) =>
     `#/t/${encodeURIComponent(id)}${row && `/${row}`}${tab ? `?${tab}` : ""}`,
   settings: (section: string) => `#/settings/${section}`,

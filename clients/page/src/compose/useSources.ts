@@ -38,9 +38,10 @@ function useFiles(turns: readonly TurnState[]): readonly string[] {
     const paths = new Set<string>();
     for (const turn of turns.toReversed()) {
       for (const { path } of changedPaths(turn)) paths.add(path);
-      for (const row of rowsOf([turn]))
-        if (row.kind === "tool" && row.tool.what.verb === "Read" && row.tool.what.object)
-          paths.add(row.tool.what.object);
+      for (const row of rowsOf([turn])) {
+        const tools = row.kind === "tool" ? [row.tool] : row.kind === "looks" ? row.tools : [];
+        for (const { what } of tools) if (what.verb === "Read" && what.object) paths.add(what.object);
+      }
     }
     return [...paths];
   }, [ended]);

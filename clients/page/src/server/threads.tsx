@@ -83,6 +83,8 @@ export interface ThreadActions {
   askUndo: (turnId: string) => void;
   /** Starts a Thread with a copy of this one up to a Turn. */
   fork: (turnId: string) => void;
+  /** Adds a text to the draft. */
+  write: (text: string) => void;
   /** Sends the input of a Turn again. */
   again: (turn: TurnState) => void;
 }

@@ -1,8 +1,10 @@
 //! Settings of this browser alone.
 import { useRemembered } from "../app/remember";
+import { editors } from "../files/editors";
 import { NotifySwitch } from "../waiting/NotifySwitch";
 
 export function PageSettings() {
+  const [editor, setEditor] = useRemembered("editor", "");
   const [theme, setTheme] = useRemembered("theme", "");
   return (
     <div className="stack-list">
@@ -21,6 +23,17 @@ export function PageSettings() {
           <option value="">As the system</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
+        </select>
+      </label>
+      <label className="stack">
+        Open files in
+        <select className="pick boxed" value={editor} onChange={(event) => setEditor(event.target.value)}>
+          <option value="">This page only</option>
+          {Object.entries(editors).map(([name, { label }]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
         </select>
       </label>
       <NotifySwitch />

@@ -1,5 +1,6 @@
 //! One file's changes, as one column or side by side.
 import { memo, useMemo, useState } from "react";
+import { useFileComments } from "./comments";
 import { type FileDiff, type Line, sideBySide } from "./diff";
 
 /** Lines of one file before the user asks for more. */
@@ -49,24 +50,69 @@ function cut(hunks: FileDiff["hunks"]): FileDiff["hunks"] {
 }
 
 function UnifiedRow({ line }: { line: Line }) {
+  const { opens, below } = useComment(line, 3);
   return (
-    <tr className={line.kind}>
-      <td className="no" data-no={line.before} />
-      <td className="no" data-no={line.after} />
-      <Code line={line} />
-    </tr>
+    <>
+      <tr className={line.kind}>
+        <td className="no" data-no={line.before} />
+        <td className="no" data-no={line.after}>
+          {opens}
+        </td>
+        <Code line={line} />
+      </tr>
+      {below}
+    </>
   );
 }
 
 function SplitRow({ before, after }: { before?: Line; after?: Line }) {
+  const { opens, below } = useComment(after ?? before, 4);
   return (
-    <tr>
-      <td className={`no ${before?.kind ?? "none"}`} data-no={before?.before} />
-      <Code line={before} />
-      <td className={`no ${after?.kind ?? "none"}`} data-no={after?.after} />
-      <Code line={after} />
+    <>
+      <tr>
+        <td className={`no ${before?.kind ?? "none"}`} data-no={before?.before} />
+        <Code line={before} />
+        <td className={`no ${after?.kind ?? "none"}`} data-no={after?.after}>
+          {opens}
+        </td>
+        <Code line={after} />
+      </tr>
+      {below}
+    </>
+  );
+}
+
+/** What opens the comment on a line, and the row with the comment below it. */
+function useComment(line: Line | undefined, columns: number) {
+  const comments = useFileComments();
+  const [open, setOpen] = useState(false);
+  if (!comments || !line) return {};
+  const comment = comments.of(line);
+  const label = `Comment on ${line.kind === "del" ? "removed line" : "line"} ${line.after ?? line.before}`;
+  const opens = (
+    <button type="button" className="comment-opens" aria-label={label} onClick={() => setOpen(true)}>
+      +
+    </button>
+  );
+  const below = (open || comment) && (
+    <tr className="comment">
+      <td colSpan={columns}>
+        <textarea
+          className="field"
+          autoFocus={open}
+          rows={2}
+          aria-label={label}
+          placeholder="What should the agent do here?"
+          defaultValue={comment?.text}
+          onBlur={(event) => {
+            comments.put(line, event.target.value);
+            if (!event.target.value.trim()) setOpen(false);
+          }}
+        />
+      </td>
     </tr>
   );
+  return { opens, below };
 }
 
 function Code({ line }: { line?: Line }) {

@@ -5,6 +5,7 @@ import { markedInLine } from "../text/marked";
 import type { Edit } from "../thread/tools";
 import { between, type FileDiff } from "./diff";
 import { DiffTable } from "./DiffTable";
+import { markedLines } from "./markedLines";
 
 /** A patch is shown as text, since another parser than the server's could read another change in it. */
 export default function EditDiff({ edit, patch = "" }: { edit?: Edit; patch?: string }) {
@@ -12,7 +13,7 @@ export default function EditDiff({ edit, patch = "" }: { edit?: Edit; patch?: st
     if (!edit) return null;
     const file = between(edit.path, edit.before, edit.after);
     // The text of a part does not say its line number.
-    return markedFile(edit.before ? withoutNumbers(file) : file);
+    return { ...markedLines(edit.before ? withoutNumbers(file) : file), path: markedInLine(file.path) };
   }, [edit]);
   if (!file) return <CodeBlock text={patch} shown={markedPatch(patch)} language="diff" />;
   return (
@@ -21,17 +22,6 @@ export default function EditDiff({ edit, patch = "" }: { edit?: Edit; patch?: st
       <DiffTable file={file} split={false} />
     </>
   );
-}
-
-function markedFile(file: FileDiff): FileDiff {
-  return {
-    ...file,
-    path: markedInLine(file.path),
-    hunks: file.hunks.map((hunk) => ({
-      ...hunk,
-      lines: hunk.lines.map((line) => ({ ...line, text: markedInLine(line.text) })),
-    })),
-  };
 }
 
 /** Marks a line behind its sign, which is no part of its indentation. */

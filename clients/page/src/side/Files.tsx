@@ -2,16 +2,23 @@
 import type { TurnState } from "@bobbin/client";
 import { useMemo } from "react";
 import { useRemembered } from "../app/remember";
+import { links } from "../app/route";
+import { focusComposer } from "../compose/focus";
 import { useActions } from "../server/threads";
-import { type FileDiff, parse } from "./diff";
+import { Commenting, prompt, useComments } from "./comments";
+import { parsed } from "./diff";
 import { DiffTable } from "./DiffTable";
+import { Layout } from "./Layout";
+import { markedLines } from "./markedLines";
+import { markedInLine } from "../text/marked";
 import { useDiff } from "./useDiff";
 
 export default function Files({ turn }: { turn: TurnState }) {
-  const { threadId } = useActions();
+  const { threadId, write } = useActions();
+  const comments = useComments(`${threadId}.${turn.id}`);
   const [view, setView] = useRemembered("diff", "inline");
   const { diff, error } = useDiff(turn, threadId);
-  const files = useMemo(() => parsed(diff?.diff ?? ""), [diff]);
+  const files = useMemo(() => parsed(diff?.diff ?? "").map(markedLines), [diff]);
   if (error) return <p className="note bad">{error}</p>;
   if (!diff) return <p className="meta">Loading…</p>;
   const unseen = (diff.files ?? []).filter((file) => !files.some((shown) => shown.path === file.path));
@@ -19,28 +26,44 @@ export default function Files({ turn }: { turn: TurnState }) {
     <div className="files">
       <div className="row">
         <span className="grow" />
-        <div className="tabs small" role="group" aria-label="How changes are shown">
-          {["inline", "side by side"].map((name) => (
-            <button key={name} type="button" aria-pressed={view === name} onClick={() => setView(name)}>
-              {name}
-            </button>
-          ))}
-        </div>
+        <Layout view={view} onView={setView} />
       </div>
+      {comments.all.length > 0 && (
+        <div className="row wrap">
+          <span className="grow meta">
+            {comments.all.length} {comments.all.length === 1 ? "comment" : "comments"}
+          </span>
+          <button type="button" className="btn small" onClick={comments.clear}>
+            Discard
+          </button>
+          <button
+            type="button"
+            className="btn small primary"
+            onClick={() => {
+              write(prompt(comments.all));
+              comments.clear();
+              focusComposer();
+            }}
+          >
+            To the agent…
+          </button>
+        </div>
+      )}
       {files.length === 0 && unseen.length === 0 && <p className="empty">This Turn changed no files.</p>}
       {files.map((file, index) => (
-        <details key={`${file.path}${index}`} open className="file">
-          <summary>
-            <code className="cut grow">
-              {file.oldPath && `${file.oldPath} → `}
-              {file.path}
-            </code>
-            <span className="num meta">
-              <span className="add">+{file.additions}</span> <span className="del">−{file.deletions}</span>
-            </span>
-          </summary>
-          <DiffTable file={file} split={view === "side by side"} />
-        </details>
+        <Commenting key={`${file.path}${index}`} file={file} comments={comments}>
+          <details open className="file">
+            <summary>
+              <a className="cut grow" href={links.file(file.path)}>
+                <code>{markedInLine(file.oldPath ? `${file.oldPath} → ${file.path}` : file.path)}</code>
+              </a>
+              <span className="num meta">
+                <span className="add">+{file.additions}</span> <span className="del">−{file.deletions}</span>
+              </span>
+            </summary>
+            <DiffTable file={file} split={view === "side by side"} />
+          </details>
+        </Commenting>
       ))}
       {unseen.map((file) => (
         <p key={file.path} className="meta">
@@ -50,12 +73,4 @@ export default function Files({ turn }: { turn: TurnState }) {
       {diff.truncated && <p className="note">The diff is longer than what the server sends.</p>}
     </div>
   );
-}
-
-function parsed(diff: string): FileDiff[] {
-  try {
-    return parse(diff);
-  } catch {
-    return [];
-  }
 }

@@ -19,6 +19,15 @@ export interface FileDiff {
   deletions: number;
 }
 
+/** As [`parse`]; a text that is no diff has no files. */
+export function parsed(diff: string): FileDiff[] {
+  try {
+    return parse(diff);
+  } catch {
+    return [];
+  }
+}
+
 export function parse(diff: string): FileDiff[] {
   return parsePatch(diff)
     .map(fileOf)

@@ -36,7 +36,7 @@ export const CodeBlock = memo(function CodeBlock({
 });
 
 /** Returns HTML of escaped text and `span`s with classes alone, or null where there are no colours. */
-function useHighlighted(text: string, language: string): string | null {
+export function useHighlighted(text: string, language: string): string | null {
   const [shown, setShown] = useState<{ text: string; html: string } | null>(null);
   useEffect(() => {
     if (!language || text.length > MAX_COLOURED) return;

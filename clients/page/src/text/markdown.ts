@@ -1,6 +1,8 @@
 //! Makes safe HTML of Markdown, block by block. While a text streams, only its last block is made again.
 import DOMPurify from "dompurify";
 import { marked, type Token } from "marked";
+import { links } from "../app/route";
+import { placeOf } from "./places";
 
 /** Longest formatted text. A longer one is shown without format. */
 export const MAX_MARKDOWN = 400_000;
@@ -16,8 +18,23 @@ marked.use({
     // The page sends no request to other hosts, so a picture becomes a link.
     image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
     html: ({ text }) => escaped(text),
+    codespan: ({ text }) => filed(text, `<code>${escaped(text)}</code>`),
+    // A link without a scheme leads to a file of the workspace, or nowhere.
+    link({ href, title, tokens }) {
+      const inner = this.parser.parseInline(tokens);
+      if (/^(?:https?|mailto):/i.test(href))
+        return `<a href="${escaped(href)}"${title ? ` title="${escaped(title)}"` : ""}>${inner}</a>`;
+      return filed(href, inner);
+    },
   },
 });
+
+/** Marks what names a place in a file. The link is made when the HTML is safe. */
+function filed(text: string, html: string): string {
+  const place = placeOf(text);
+  if (!place) return html;
+  return `<span data-file="${escaped(place.path)}" data-line="${place.line ?? ""}">${html}</span>`;
+}
 
 const DIRECTED = new Set(["P", "H1", "H2", "H3", "H4", "H5", "H6", "UL", "OL", "TD", "TH"]);
 
@@ -26,6 +43,14 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "A") {
     node.setAttribute("target", "_blank");
     node.setAttribute("rel", "noopener noreferrer");
+  }
+  if (node.tagName === "SPAN" && node instanceof HTMLElement && node.dataset.file) {
+    const link = node.ownerDocument.createElement("a");
+    link.href = links.file(node.dataset.file, Number(node.dataset.line) || undefined);
+    // The span is visited once more in its new place.
+    delete node.dataset.file;
+    node.before(link);
+    link.append(node);
   }
   if (node.tagName === "INPUT") {
     node.setAttribute("disabled", "");

@@ -5,7 +5,7 @@ import { markedInLine } from "../text/marked";
 import { useCalm } from "../text/useCalm";
 import { Icon } from "../ui/Icon";
 import { Elapsed } from "../ui/Elapsed";
-import { duration } from "../ui/format";
+import { duration, plural } from "../ui/format";
 import type { Row } from "./rows";
 import { ToolCard } from "./items/ToolCard";
 import { TurnEnd } from "./items/TurnEnd";
@@ -25,6 +25,8 @@ function view(row: Row) {
       return <Reasoning row={row} />;
     case "tool":
       return <ToolCard tool={row.tool} turnId={row.turnId} />;
+    case "looks":
+      return <Looks row={row} />;
     case "approval":
       return <Asked row={row} />;
     case "notice":
@@ -64,6 +66,30 @@ function Reasoning({ row }: { row: Row & { kind: "reasoning" } }) {
         {!open && <span className="cut grow meta">{lastLine(row.text)}</span>}
       </button>
       {open && <Markdown text={row.text} />}
+    </div>
+  );
+}
+
+function Looks({ row }: { row: Row & { kind: "looks" } }) {
+  const [open, setOpen] = useState(false);
+  const reads = row.tools.filter(({ what }) => what.verb === "Read").length;
+  const searches = row.tools.length - reads;
+  const parts = [reads > 0 && plural(reads, "file"), searches > 0 && plural(searches, "search", "searches")];
+  return (
+    <div className="reasoning">
+      <button type="button" className="line-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <span className="twist">
+          <Icon name="chevron" />
+        </span>
+        <span className="verb">{reads > 0 ? "Read" : "Made"}</span>
+        <span>{parts.filter(Boolean).join(", ")}</span>
+        {!open && (
+          <code className="cut grow meta">
+            {markedInLine(row.tools.map(({ what }) => what.object.split("/").at(-1)).join(", "))}
+          </code>
+        )}
+      </button>
+      {open && row.tools.map((tool) => <ToolCard key={tool.callId} tool={tool} turnId={row.turnId} />)}
     </div>
   );
 }

@@ -1,20 +1,20 @@
 //! An open Thread: its head, the conversation, open questions, the queue and the text field.
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { QueuedTurnInput } from "@bobbin/client";
-import { recall, remember } from "../app/remember";
 import { go, links, type SideTab } from "../app/route";
 import { attachToDraft, stored } from "../compose/attachments";
 import { Composer } from "../compose/Composer";
 import { useFocusAfter } from "../compose/focus";
 import { written } from "../compose/parts";
 import { Queue } from "../compose/Queue";
+import { addToDraft } from "../compose/useDraft";
 import { useClient } from "../server/context";
 import { ActionsContext, type ThreadActions, useThread } from "../server/threads";
 import { complain } from "../ui/toast";
 import { QuestionCard } from "../waiting/QuestionCard";
 import { Head } from "./Head";
 import { PlanStrip } from "./PlanStrip";
-import { rowsOf } from "./rows";
+import { isAt, rowsOf } from "./rows";
 import { Timeline } from "./Timeline";
 import { UndoDialog } from "./UndoDialog";
 
@@ -31,6 +31,13 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
   const [undo, setUndo] = useState<string>();
 
   const [round, setRound] = useState(0);
+  const write = useCallback(
+    (text: string) => {
+      addToDraft(id, text);
+      setRound((now) => now + 1);
+    },
+    [id],
+  );
   // An input that the user takes back goes to the end of the draft.
   const takeBack = ({ displayText, nativeInputParts }: QueuedTurnInput) => {
     const text = nativeInputParts ? nativeInputParts.map(written).join("").trim() : displayText;
@@ -38,8 +45,7 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
       id,
       (nativeInputParts ?? []).flatMap((part) => (part.type === "localImage" ? [stored(part)] : [])),
     );
-    remember(`draft.${id}`, [recall(`draft.${id}`), text].filter(Boolean).join("\n"));
-    setRound(round + 1);
+    write(text);
   };
 
   const rows = useMemo(() => rowsOf(snapshot?.turns ?? []), [snapshot?.turns]);
@@ -52,6 +58,7 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
         setTab("changes");
       },
       askUndo: setUndo,
+      write,
       fork: (turnId) => {
         client
           .request("thread/fork", { threadId: id, turnId })
@@ -68,10 +75,10 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
             .catch(complain);
       },
     }),
-    [client, id, setTab],
+    [client, id, setTab, write],
   );
   useFocusAfter(snapshot?.questions.length ?? 0);
-  const wanted = row !== undefined && snapshot?.hasOlderTurns === true && !rows.some((one) => one.key === row);
+  const wanted = row !== undefined && snapshot?.hasOlderTurns === true && !rows.some((one) => isAt(one, row));
   useEffect(() => {
     if (wanted) loadOlder();
   }, [wanted, loadOlder, rows]);

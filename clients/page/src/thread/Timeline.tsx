@@ -3,7 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Icon } from "../ui/Icon";
 import { RowView } from "./RowView";
-import type { Row } from "./rows";
+import { isAt, type Row } from "./rows";
 
 interface Props {
   rows: Row[];
@@ -19,6 +19,7 @@ const estimate: Record<Row["kind"], number> = {
   agent: 120,
   reasoning: 30,
   tool: 34,
+  looks: 34,
   approval: 30,
   notice: 40,
   working: 26,
@@ -54,7 +55,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
     if (!first.current || rows.length === 0) return;
     first.current = false;
     performance.mark("thread-shown");
-    const index = target ? rows.findIndex((row) => row.key === target) : -1;
+    const index = target ? rows.findIndex((row) => isAt(row, target)) : -1;
     if (index >= 0) {
       atEnd.current = false;
       list.scrollToIndex(index, { align: "start" });
@@ -116,7 +117,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
                   className={`timeline-row is-${row.kind}`}
                   style={{ transform: `translateY(${item.start}px)` }}
                 >
-                  <RowView row={row} marked={row.key === target} />
+                  <RowView row={row} marked={target !== undefined && isAt(row, target)} />
                 </div>
               )
             );

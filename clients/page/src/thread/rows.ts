@@ -33,6 +33,8 @@ export type Row =
   | { kind: "agent"; key: string; turnId: string; text: string; streaming: boolean }
   | { kind: "reasoning"; key: string; turnId: string; text: string; streaming: boolean; ms?: number }
   | { kind: "tool"; key: string; turnId: string; tool: ToolView }
+  /** Calls in a row that only looked at something. */
+  | { kind: "looks"; key: string; turnId: string; tools: ToolView[]; keys: string[] }
   | { kind: "approval"; key: string; turnId: string; request: ApprovalRequestItem; decision?: string }
   | { kind: "notice"; key: string; turnId: string; text: string; bad: boolean }
   /** The model has the request and has not answered yet. */
@@ -176,9 +178,44 @@ function rowsOfTurn(turn: TurnState): Row[] {
       since: last?.completedAt ?? last?.createdAt ?? turn.startedAt,
       waiting: turn.waiting,
     });
-  if (over) rows.push({ kind: "end", key: `${turn.id}/end`, turnId: turn.id, turn });
-  return rows;
+  const folded = fold(rows);
+  if (over) folded.push({ kind: "end", key: `${turn.id}/end`, turnId: turn.id, turn });
+  return folded;
 }
+
+/** Fewer calls stay rows of their own. */
+const FEWEST = 3;
+
+/** Joins calls that only looked, and are done, to one row each time. */
+function fold(rows: readonly Row[]): Row[] {
+  const folded: Row[] = [];
+  let run: (Row & { kind: "tool" })[] = [];
+  const end = () => {
+    const [first] = run;
+    if (first && run.length >= FEWEST)
+      folded.push({
+        kind: "looks",
+        key: first.key,
+        turnId: first.turnId,
+        tools: run.map(({ tool }) => tool),
+        keys: run.map(({ key }) => key),
+      });
+    else folded.push(...run);
+    run = [];
+  };
+  for (const row of rows) {
+    if (row.kind === "tool" && row.tool.what.looks && row.tool.status === "done") run.push(row);
+    else {
+      end();
+      folded.push(row);
+    }
+  }
+  end();
+  return folded;
+}
+
+/** Whether a row is, or contains, the one with a key. */
+export const isAt = (row: Row, key: string) => row.key === key || (row.kind === "looks" && row.keys.includes(key));
 
 /** Returns whether a row shows that something runs. */
 function isBusy(row: Row): boolean {

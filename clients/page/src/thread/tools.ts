@@ -11,6 +11,10 @@ export interface Edit {
 export interface Subject {
   verb: string;
   object: string;
+  /** The file that the call is about. */
+  path?: string;
+  /** Whether the call only looks. Rows of such calls are folded. */
+  looks?: boolean;
   /** Set for tools that change files. The page shows a diff of the arguments. */
   edit?: Edit;
   patch?: string;
@@ -23,17 +27,19 @@ export function subject(name: string, given: Record<string, unknown> | undefined
   const path = text(args.path) || text(args.filePath);
   switch (name) {
     case "ReadFile":
-      return { verb: "Read", object: path };
+      return { verb: "Read", object: path, path, looks: true };
     case "WriteFile":
       return {
         verb: "Write",
         object: path,
+        path,
         ...(given && { edit: { path, before: "", after: text(args.content), everywhere: false } }),
       };
     case "EditFile":
       return {
         verb: "Edit",
         object: path,
+        path,
         ...(given && {
           edit: { path, before: text(args.oldText), after: text(args.newText), everywhere: args.replaceAll === true },
         }),
@@ -47,9 +53,17 @@ export function subject(name: string, given: Record<string, unknown> | undefined
     case "Exec":
       return { verb: "Run", object: text(args.command) };
     case "GrepFiles":
-      return { verb: "Search", object: [text(args.pattern), path && `in ${path}`].filter(Boolean).join(" ") };
+      return {
+        verb: "Search",
+        object: [text(args.pattern), path && `in ${path}`].filter(Boolean).join(" "),
+        looks: true,
+      };
     case "FindFiles":
-      return { verb: "Find", object: [text(args.pattern), path && `in ${path}`].filter(Boolean).join(" ") || "files" };
+      return {
+        verb: "Find",
+        object: [text(args.pattern), path && `in ${path}`].filter(Boolean).join(" ") || "files",
+        looks: true,
+      };
     case "WebFetch":
       return { verb: "Fetch", object: text(args.url) };
     case "WebSearch":

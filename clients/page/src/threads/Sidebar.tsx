@@ -3,9 +3,11 @@ import type { ThreadSummary } from "@bobbin/client";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { useRemembered } from "../app/remember";
 import { links, useRoute } from "../app/route";
+import { useGitStatus } from "../git/status";
 import { useHas, useQuestions } from "../server/context";
 import { needsAnswer, useAllThreads, useThreadList, workspaceName } from "../server/threads";
 import { useRequest } from "../server/useRequest";
+import { markedInLine } from "../text/marked";
 import { dayOf } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Found } from "./Found";
@@ -34,6 +36,8 @@ export function Sidebar() {
   const all = useAllThreads();
   const route = useRoute();
   const hasHermes = useHas("hermesUi");
+  const hasFiles = useHas("workspaceFiles");
+  const { status: git } = useGitStatus();
   const { data: fineCode } = useRequest("finecode/project/list", {}, useHas("finecode"));
   const hasFineCode = fineCode?.projects.some(({ status }) => status !== "noConfig");
   // On a narrow screen, the page shows nothing but the list.
@@ -109,6 +113,18 @@ export function Sidebar() {
           phase === "live" && <span className="meta">nothing</span>
         )}
       </a>
+      {hasFiles && (
+        <a className="waiting-link" href={links.file("")} aria-current={route.at === "files" ? "page" : undefined}>
+          Files
+        </a>
+      )}
+      {git?.repository && (
+        <a className="waiting-link" href={links.changes} aria-current={route.at === "changes" ? "page" : undefined}>
+          <span className="grow">Changes</span>
+          <span className="meta cut">{markedInLine(git.branch ?? git.head?.slice(0, 9) ?? "")}</span>
+          {git.files.length > 0 && <span className="meta num">{git.files.length}</span>}
+        </a>
+      )}
       {hasHermes && (
         <a
           className="waiting-link"

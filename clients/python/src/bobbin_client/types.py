@@ -1248,6 +1248,28 @@ class FoundThread(TypedDict):
     """The Thread."""
 
 
+class GitBranch(TypedDict):
+    """A branch."""
+
+    current: bool
+    """Whether it is checked out."""
+    label: str
+    """Its name for people, as `main` or `origin/main`."""
+    name: str
+    """Its full name, as `refs/heads/main` or `refs/remotes/origin/main`."""
+
+
+class GitFile(TypedDict):
+    """A file that has changed since the last commit."""
+
+    path: str
+    """Its path, relative to the folder."""
+    staged: bool
+    """Whether a part of the change, or all of it, is staged."""
+    state: GitFileState
+    """What happened to it."""
+
+
 class _HermesButton(TypedDict):
     command: str
     """The command that it runs."""
@@ -3600,6 +3622,28 @@ class WorkspaceFile(TypedDict):
     """Its path from the workspace on, for a `fileRef`."""
 
 
+class WorkspaceFilesEntry(TypedDict):
+    """An entry of a directory."""
+
+    ignored: bool
+    """Whether ignore files leave it out."""
+    isDirectory: bool
+    """Whether it is a directory."""
+    name: str
+    """Its name."""
+
+
+class WorkspaceFilesMatch(TypedDict):
+    """A line with the text that was looked for."""
+
+    line: int
+    """The line's number, from 1 on."""
+    path: str
+    """The file, relative to the folder."""
+    text: str
+    """The line, at most its first 300 characters."""
+
+
 class _InitializeParams(TypedDict):
     clientInfo: ClientInfo
     """Who is connecting."""
@@ -5310,25 +5354,6 @@ class DoctorRunResult(TypedDict):
     """The findings, in the order of the checks. Those of one subject follow each other."""
 
 
-class _WorkspaceFilesFindParams(TypedDict):
-    query: str
-    """A part of the path, without regard to case; empty for the first files."""
-
-
-class WorkspaceFilesFindParams(_WorkspaceFilesFindParams, total=False):
-    """Parameters of `workspace/files/find`."""
-
-    limit: int
-    """Most files to answer, 1 to 100; 50 when left out."""
-
-
-class WorkspaceFilesFindResult(TypedDict):
-    """Result of `workspace/files/find`."""
-
-    files: list[WorkspaceFile]
-    """Those with the query in their own name first, then by their paths."""
-
-
 class WorkspaceTrustResult(TypedDict):
     """Result of `workspace/trust/get` and `workspace/trust/set`."""
 
@@ -6655,6 +6680,190 @@ class EngineListResult(TypedDict):
 
     engines: list[EngineInfo]
     """The engines of the configuration files, in their order."""
+
+
+class GitStatusParams(TypedDict, total=False):
+    """Parameters of `git/status`."""
+
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class _GitStatusResult(TypedDict):
+    ahead: int
+    """Commits that the upstream lacks."""
+    behind: int
+    """Commits of the upstream that are missing here."""
+    files: list[GitFile]
+    """The changed files below the folder, sorted by path. At most 2,000."""
+    repository: bool
+    """Whether git can be asked here."""
+    truncated: bool
+    """Whether there are more."""
+
+
+class GitStatusResult(_GitStatusResult, total=False):
+    """Result of `git/status`."""
+
+    branch: str
+    """The branch; absent where no branch is checked out."""
+    head: str
+    """The commit that is checked out, in hexadecimal; absent before the first commit."""
+    problem: str
+    """Why git cannot be asked, in git's words."""
+    upstream: str
+    """The branch that it follows, as `origin/main`."""
+
+
+class GitDiffParams(TypedDict, total=False):
+    """Parameters of `git/diff`."""
+
+    base: str
+    """The branch to compare with, by its full name (`refs/heads/main`); the last commit when left out."""
+    paths: list[str]
+    """The files to compare, relative to the folder; all when empty. At most 500."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitDiffResult(TypedDict):
+    """Result of `git/diff`."""
+
+    diff: str
+    """Unified diff, git style, paths relative to the folder. Files that git does not know are in it, 40 of them at
+    most. Empty when it would be longer than 4 MiB: ask for fewer files.
+    """
+    truncated: bool
+    """Whether something is left out."""
+
+
+class GitBranchesParams(TypedDict, total=False):
+    """Parameters of `git/branches`."""
+
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitBranchesResult(TypedDict):
+    """Result of `git/branches`."""
+
+    branches: list[GitBranch]
+    """The branches, local and remote, by their newest commits. At most 500."""
+
+
+class _GitCommitParams(TypedDict):
+    message: str
+    """The message, 1 to 16,384 bytes."""
+    paths: list[str]
+    """The files whose changes are committed, relative to the folder. 1 to 500."""
+
+
+class GitCommitParams(_GitCommitParams, total=False):
+    """Parameters of `git/commit`."""
+
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitCommitResult(TypedDict):
+    """Result of `git/commit`."""
+
+    commit: str
+    """The commit, in hexadecimal."""
+    output: str
+    """What git and the hooks printed, at most 64 KiB."""
+
+
+class _WorkspaceFilesFindParams(TypedDict):
+    query: str
+    """A part of the path, without regard to case; empty for the first files."""
+
+
+class WorkspaceFilesFindParams(_WorkspaceFilesFindParams, total=False):
+    """Parameters of `workspace/files/find`."""
+
+    limit: int
+    """Most files to answer, 1 to 100; 50 when left out."""
+
+
+class WorkspaceFilesFindResult(TypedDict):
+    """Result of `workspace/files/find`."""
+
+    files: list[WorkspaceFile]
+    """Those with the query in their own name first, then by their paths."""
+
+
+class WorkspaceFilesListParams(TypedDict, total=False):
+    """Parameters of `workspace/files/list`."""
+
+    path: str
+    """The directory, relative to the folder; the folder itself when left out."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class WorkspaceFilesListResult(TypedDict):
+    """Result of `workspace/files/list`."""
+
+    entries: list[WorkspaceFilesEntry]
+    """Directories first, then by name. At most 2,000. Those of git and of the server are left out."""
+    truncated: bool
+    """Whether there are more."""
+
+
+class _WorkspaceFilesReadParams(TypedDict):
+    path: str
+    """The file, relative to the folder, or absolute and in it."""
+
+
+class WorkspaceFilesReadParams(_WorkspaceFilesReadParams, total=False):
+    """Parameters of `workspace/files/read`."""
+
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class _WorkspaceFilesReadResult(TypedDict):
+    absolutePath: str
+    """Its absolute path on the server's machine, without links."""
+    path: str
+    """Its path relative to the folder."""
+    size: int
+    """Its size, bytes."""
+    truncated: bool
+    """Whether `text` is only the beginning."""
+
+
+class WorkspaceFilesReadResult(_WorkspaceFilesReadResult, total=False):
+    """Result of `workspace/files/read`."""
+
+    data: str
+    """Its bytes in base64, where it is a picture of at most 5 MiB."""
+    mediaType: str
+    """The media type of a picture, by its bytes."""
+    text: str
+    """Its text, of which at most the first MiB; absent where it is no UTF-8."""
+
+
+class _WorkspaceFilesGrepParams(TypedDict):
+    query: str
+    """The text to find, 1 to 1,000 bytes; without regard to case if it has no capital letter."""
+
+
+class WorkspaceFilesGrepParams(_WorkspaceFilesGrepParams, total=False):
+    """Parameters of `workspace/files/grep`."""
+
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class WorkspaceFilesGrepResult(TypedDict):
+    """Result of `workspace/files/grep`."""
+
+    matches: list[WorkspaceFilesMatch]
+    """The lines, by path and number. At most 500. Files that ignore files leave out are not searched."""
+    truncated: bool
+    """Whether the search ended early: more matches, more files than 50,000, or 10 seconds."""
 
 
 class _ApprovalRequestParams(TypedDict):
@@ -8368,6 +8577,8 @@ FollowupDelivery = Literal['queue', 'steer']
 """The time at which a busy subagent gets a task."""
 ForkPosition = Literal['after', 'before']
 """A side of a Turn or an Item."""
+GitFileState = Literal['added', 'modified', 'deleted', 'untracked', 'conflicted']
+"""What happened to a file."""
 HermesButtons = Literal['yesNo', 'okCancel']
 """The two answers to a question."""
 HermesDataType = Literal['date', 'datetime']
@@ -8530,7 +8741,7 @@ Notification = Union[
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/commit', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -9172,12 +9383,6 @@ class Requests:
 
     @overload
     async def request(
-        self, method: Literal['workspace/files/find'], params: WorkspaceFilesFindParams, *, timeout: float | None = ...
-    ) -> WorkspaceFilesFindResult:
-        """Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out."""
-
-    @overload
-    async def request(
         self, method: Literal['workspace/trust/get'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
     ) -> WorkspaceTrustResult:
         """Extension: says what the folder brings along, and what of it counts."""
@@ -9685,6 +9890,54 @@ class Requests:
         self, method: Literal['engine/list'], params: EngineListParams | None = None, *, timeout: float | None = ...
     ) -> EngineListResult:
         """Lists the other agents that can run Threads: `config.engine` of a Thread names one."""
+
+    @overload
+    async def request(
+        self, method: Literal['git/status'], params: GitStatusParams | None = None, *, timeout: float | None = ...
+    ) -> GitStatusResult:
+        """Extension: says on which branch the workspace is, and which files have changed since the last commit."""
+
+    @overload
+    async def request(
+        self, method: Literal['git/diff'], params: GitDiffParams | None = None, *, timeout: float | None = ...
+    ) -> GitDiffResult:
+        """Extension: compares the files with the last commit, or with where they left another branch."""
+
+    @overload
+    async def request(
+        self, method: Literal['git/branches'], params: GitBranchesParams | None = None, *, timeout: float | None = ...
+    ) -> GitBranchesResult:
+        """Extension: lists the branches, the newest first."""
+
+    @overload
+    async def request(
+        self, method: Literal['git/commit'], params: GitCommitParams, *, timeout: float | None = ...
+    ) -> GitCommitResult:
+        """Extension: commits the changes of some files, and of no others. Hooks of the repository run in the sandbox."""
+
+    @overload
+    async def request(
+        self, method: Literal['workspace/files/find'], params: WorkspaceFilesFindParams, *, timeout: float | None = ...
+    ) -> WorkspaceFilesFindResult:
+        """Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out."""
+
+    @overload
+    async def request(
+        self, method: Literal['workspace/files/list'], params: WorkspaceFilesListParams | None = None, *, timeout: float | None = ...
+    ) -> WorkspaceFilesListResult:
+        """Extension: lists a directory."""
+
+    @overload
+    async def request(
+        self, method: Literal['workspace/files/read'], params: WorkspaceFilesReadParams, *, timeout: float | None = ...
+    ) -> WorkspaceFilesReadResult:
+        """Extension: reads a text or a picture. What the rules keep from the agent, or ask about, is refused."""
+
+    @overload
+    async def request(
+        self, method: Literal['workspace/files/grep'], params: WorkspaceFilesGrepParams, *, timeout: float | None = ...
+    ) -> WorkspaceFilesGrepResult:
+        """Extension: finds lines of files by their text."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""

@@ -5,10 +5,11 @@ use std::path::Path;
 use bobbin_agent_api::suggest::{CommitRequest, SuggestError};
 
 use super::ask::ask;
-use crate::git::{Change, Fate, Git};
+use crate::git::{Change, Fate, changes_of, diff_of};
 use bobbin_agent_api::cut::head;
 use bobbin_agent_api::model::Model;
 use bobbin_policy::resolve;
+use bobbin_tools::Git;
 
 /// Most files in one request.
 const MAX_PATHS: usize = 500;
@@ -29,7 +30,7 @@ pub(super) async fn suggest(
     request: &CommitRequest,
 ) -> Result<String, SuggestError> {
     let paths = inside(&request.root, &request.paths)?;
-    let changes = git.changes(&request.root, &paths).await?;
+    let changes = changes_of(git, &request.root, &paths).await?;
     if changes.is_empty() {
         let text = "Nothing has changed in these files since the last commit.";
         return Err(SuggestError::Invalid(text.to_owned()));
@@ -38,13 +39,8 @@ pub(super) async fn suggest(
     if model.is_offline(name) {
         return Ok(in_plain_words(&changes));
     }
-    let diff = git
-        .diff(
-            &request.root,
-            &changes,
-            request.max_diff_chars.min(MAX_DIFF_CHARS),
-        )
-        .await?;
+    let max_chars = request.max_diff_chars.min(MAX_DIFF_CHARS);
+    let diff = diff_of(git, &request.root, &changes, max_chars).await?;
     let message = clean(&ask(model, name, None, question(&changes, &diff)).await?.text);
     if message.is_empty() {
         return Err(SuggestError::Unusable("The model gave no message.".to_owned()));

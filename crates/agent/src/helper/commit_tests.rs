@@ -13,7 +13,7 @@ use crate::helper::Helpers;
 use bobbin_agent_api::model::{Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop};
 use bobbin_offline::Offline;
 use bobbin_testkit::Folder;
-use bobbin_tools::Sandbox;
+use bobbin_tools::{Git, Sandbox};
 
 /// Always gives the same answer, and remembers its requests.
 struct Parrot {
@@ -75,12 +75,8 @@ async fn git(workspace: &Folder, args: &[&str]) {
 }
 
 fn helpers(workspace: &Folder, model: Arc<dyn Model>) -> Helpers {
-    Helpers::new(
-        model,
-        Children::new(None),
-        environment(workspace),
-        Sandbox::default(),
-    )
+    let git = Git::new(Children::new(None), environment(workspace), Sandbox::default());
+    Helpers::new(model, git)
 }
 
 fn request(workspace: &Folder, paths: &[&str]) -> CommitRequest {

@@ -13,13 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_agent_api::suggest::{CommitRequest, SuggestError, Suggestions, Welcome, WelcomeRequest};
-use bobbin_children::{Children, Environment};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use super::git::Git;
 use bobbin_agent_api::model::Model;
-use bobbin_tools::Sandbox;
+use bobbin_tools::Git;
 
 /// Makes suggestions with a model. Cheap to clone.
 #[derive(Clone)]
@@ -32,17 +30,11 @@ pub struct Helpers {
 }
 
 impl Helpers {
-    /// Returns suggestions by `model`; `git` runs with the variables of `environment`, confined at least as `sandbox`
-    /// says.
-    pub fn new(
-        model: Arc<dyn Model>,
-        children: Children,
-        environment: Environment,
-        sandbox: Sandbox,
-    ) -> Self {
+    /// Returns suggestions by `model` about what `git` says.
+    pub fn new(model: Arc<dyn Model>, git: Git) -> Self {
         Self {
             model,
-            git: Git::new(children, environment, sandbox),
+            git,
             welcomes: Arc::default(),
             without_welcome: Arc::default(),
         }

@@ -1,5 +1,6 @@
 //! The methods. Messages of one connection are served in their order; no request waits for a model or a user.
 
+mod exec;
 mod list;
 mod thread;
 mod turn;
@@ -79,6 +80,7 @@ async fn answer(client: &Client, method: &str, params: &Value) -> Answer {
         "thread/revert" => thread::revert(client, params).await,
         "thread/settings/update" => thread::settings(client, params).await,
         "thread/compact/start" => turn::compact(client, params).await,
+        "command/exec" => exec::run(client, params).await,
         "review/start" => turn::review(client, params).await,
         "thread/shellCommand" => turn::shell_command(client, params).await,
         "thread/queue/add" => turn::enqueue(client, params).await,

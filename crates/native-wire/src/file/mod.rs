@@ -1,3 +1,3 @@
-//! `workspace/files/*`: names of files, for menus.
+//! `workspace/files/*`: the files of the workspace, for people.
 
 pub mod types;

@@ -5,7 +5,6 @@
 pub mod command;
 pub mod config;
 pub mod doctor;
-pub mod file;
 pub mod forward;
 pub mod handshake;
 pub mod history;
@@ -52,7 +51,6 @@ pub static GROUPS: &[&Group] = &[
     &policy::GROUP,
     &config::GROUP,
     &doctor::GROUP,
-    &file::GROUP,
     &trust::GROUP,
     &tool::GROUP,
 ];

@@ -8,7 +8,7 @@ use bobbin_agent_api::Services;
 use bobbin_children::{Children, Environment, Exit, Limits, ProcessSpec};
 use bobbin_offline::Offline;
 use bobbin_testkit::{Client, Link};
-use bobbin_tools::Sandbox;
+use bobbin_tools::{Git, Sandbox};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +31,8 @@ async fn git(root: &Path, args: &[&str]) {
 }
 
 fn link(server: &Server) -> Link {
-    let children = Children::new(None);
-    let helpers = Helpers::new(Arc::new(Offline), children, environment(), Sandbox::default());
+    let git = Git::new(Children::new(None), environment(), Sandbox::default());
+    let helpers = Helpers::new(Arc::new(Offline), git);
     let services = Services {
         suggestions: Some(Arc::new(helpers)),
         ..server.services()

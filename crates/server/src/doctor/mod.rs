@@ -8,6 +8,7 @@ mod model;
 mod surroundings;
 
 use std::path::Path;
+use std::time::Duration;
 
 use bobbin_agent_api::checks::{DoctorFinding, DoctorLevel, DoctorReport};
 use bobbin_children::{Environment, Exit, Limits, ProcessSpec};
@@ -23,6 +24,9 @@ use crate::environment::children;
 use crate::models::variable;
 use crate::shell::shell;
 use crate::{config, managed, state};
+
+/// Time in which `codex` says its version.
+const CODEX_TIME: Duration = Duration::from_secs(3);
 
 /// Runs every check for the workspace at a path, or for the one of the current directory.
 pub fn run(workspace: Option<&Path>) -> BoxFuture<'static, Vec<DoctorFinding>> {
@@ -73,6 +77,7 @@ async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) 
         }
         Err(error) => report.add("workspace", DoctorLevel::Error, format!("{error:#}")),
     }
+    codex(&environment, &mut report).await;
     commands(environment, &mut report).await;
     report.0
 }
@@ -145,6 +150,24 @@ async fn undo(workspace: &Workspace, environment: &Environment, report: &mut Doc
     };
     let with = (children(), environment);
     bobbin_undo::check(&workspace.root, with, place.path(), report).await;
+}
+
+/// Says whether the installed Codex client is newer than those that were tried. Nothing of one that is not installed.
+async fn codex(environment: &Environment, report: &mut DoctorReport) {
+    let spec = ProcessSpec::new("codex", std::env::temp_dir(), environment.clone()).arg("--version");
+    let limits = Limits {
+        wall_clock: CODEX_TIME,
+        ..Limits::default()
+    };
+    let outcome = children()
+        .run(spec, &limits, None, &CancellationToken::new())
+        .await;
+    if let Some(text) = outcome
+        .ok()
+        .and_then(|outcome| bobbin_codex::is_untried(&outcome.output.text))
+    {
+        report.add("codex", DoctorLevel::Ok, text);
+    }
 }
 
 async fn commands(environment: Environment, report: &mut DoctorReport) {

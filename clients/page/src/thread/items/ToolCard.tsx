@@ -1,5 +1,6 @@
 //! One call of a tool: a line that opens its arguments, output and result.
 import { lazy, memo, Suspense, useState } from "react";
+import { links } from "../../app/route";
 import { Ansi } from "../../text/Ansi";
 import { CopyButton } from "../../text/CodeBlock";
 import { marked, markedInLine } from "../../text/marked";
@@ -70,9 +71,14 @@ function Counts({ before, after }: { before: string; after: string }) {
 
 function Body({ tool }: { tool: ToolView }) {
   if (tool.command) return <Command tool={tool} />;
-  const { edit, patch } = tool.what;
+  const { edit, patch, path } = tool.what;
   return (
     <>
+      {path && (
+        <p className="meta">
+          <a href={links.file(path)}>Open the file</a>
+        </p>
+      )}
       {edit || patch ? (
         <Suspense fallback={<p className="meta">Loading the diff…</p>}>
           <EditDiff edit={edit} patch={patch} />

@@ -1,0 +1,129 @@
+//! Files and the repository on the page.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Bench } from "./bench";
+import { ends, expect, field, fresh, picture, test } from "./fixtures";
+
+const git = (bench: Bench, ...args: string[]) =>
+  execFileSync("git", args, { cwd: bench.workspace, encoding: "utf8" }).trim();
+
+/** Makes the workspace a repository with one commit and some changes after it. */
+function repository(bench: Bench) {
+  rmSync(join(bench.workspace, ".git"), { recursive: true, force: true });
+  git(bench, "init", "-q", "-b", "main");
+  git(bench, "config", "user.name", "Mika");
+  git(bench, "config", "user.email", "mika@example.org");
+  mkdirSync(join(bench.workspace, "src"), { recursive: true });
+  write(bench, "src/kettle.rs", 'fn boil() -> u32 {\n    // Green tea.\n    let hot = "90";\n    90\n}\n');
+  write(bench, "README.md", "# Tea\n\nSee `src/kettle.rs:3` and [the kettle](src/kettle.rs#L4).\n");
+  write(bench, ".gitignore", "out\n");
+  mkdirSync(join(bench.workspace, "out"), { recursive: true });
+  write(bench, "out/kettle.o", "x");
+  git(bench, "add", ".");
+  git(bench, "commit", "-qm", "Boil");
+  write(bench, "src/kettle.rs", 'fn boil() -> u32 {\n    // Black tea.\n    let hot = "95";\n    95\n}\n');
+  write(bench, "leaves.txt", "green\nblack\n");
+}
+
+const write = (bench: Bench, name: string, text: string) => writeFileSync(join(bench.workspace, name), text);
+
+test("changes are read, commented on and committed", async ({ page, bench }) => {
+  repository(bench);
+  await fresh(page, "say hello");
+  await expect(ends(page)).toBeVisible();
+  const link = page.getByRole("link", { name: /^Changes/ });
+  await expect(link).toContainText("main");
+  await expect(link).toContainText("2");
+  await link.click();
+  await expect(page.getByRole("heading", { name: "main" })).toBeVisible();
+  await expect(page.getByRole("group", { name: "Changes of src/kettle.rs" })).toContainText("95");
+  await expect(page.getByRole("group", { name: "Changes of leaves.txt" })).toContainText("black");
+  await picture(page, "repository");
+
+  await page.getByRole("button", { name: "Comment on line 4" }).click();
+  await page.getByRole("textbox", { name: "Comment on line 4" }).fill("Why not 96?");
+  await page.getByRole("textbox", { name: "Message of the commit" }).click();
+  await page.reload();
+  await expect(page.getByRole("textbox", { name: "Comment on line 4" })).toHaveValue("Why not 96?");
+  await page.getByRole("button", { name: "Ask the agent…" }).click();
+  await expect(field(page)).toHaveValue("Comments on the changes:\n\nsrc/kettle.rs:4: `95`\nWhy not 96?\n");
+  await field(page).fill("");
+
+  await page.goto("/#/changes");
+  await page.getByRole("checkbox", { name: "Commit leaves.txt" }).uncheck();
+  await page.getByRole("button", { name: "Draft" }).click();
+  const message = page.getByRole("textbox", { name: "Message of the commit" });
+  await expect(message).toHaveValue("Update src/kettle.rs");
+  await page.getByRole("button", { name: "Commit", exact: true }).click();
+  await expect(page.getByText(/^Committed/)).toBeVisible();
+  expect(git(bench, "show", "--format=%s", "--name-only", "HEAD")).toBe("Update src/kettle.rs\n\nsrc/kettle.rs");
+  await expect(page.getByRole("group", { name: "Changes of src/kettle.rs" })).toHaveCount(0);
+  await expect(link).toContainText("1");
+});
+
+test("a commit that a hook refuses says why and loses nothing", async ({ page, bench }) => {
+  repository(bench);
+  writeFileSync(join(bench.workspace, ".git/hooks/pre-commit"), "#!/bin/sh\necho the kettle is cold\nexit 1\n", {
+    mode: 0o755,
+  });
+  await page.goto("/#/changes");
+  const message = page.getByRole("textbox", { name: "Message of the commit" });
+  await message.fill("Boil hotter");
+  await page.getByRole("button", { name: "Commit", exact: true }).click();
+  await expect(page.locator(".commit .bad")).toContainText("the kettle is cold");
+  await expect(message).toHaveValue("Boil hotter");
+});
+
+test("files are found, opened at a line, and asked about", async ({ page, bench }) => {
+  repository(bench);
+  await page.goto("/#/");
+  await page.getByRole("link", { name: "Files" }).click();
+  await expect(page.getByRole("button", { name: "out" })).toHaveClass(/ignored/);
+  await page.getByRole("button", { name: "src" }).press("ArrowRight");
+  await page.getByRole("link", { name: "kettle.rs" }).click();
+  await expect(page.locator(".file-lines")).toContainText("Black tea.");
+  await expect(page.locator(".file-lines .hljs-keyword").first()).toHaveText("fn");
+  await picture(page, "files");
+
+  const search = page.getByRole("searchbox", { name: "Search files" });
+  await search.fill("black");
+  await expect(page.getByText("No file has this in its path.")).toBeVisible();
+  await search.press("Enter");
+  await page.getByRole("link", { name: /^src\/kettle.rs:2/ }).click();
+  await expect(page.locator(".file-lines .found")).toContainText("Black tea.");
+  await page.getByRole("button", { name: "Ask about it" }).click();
+  await page.goto("/#/new");
+  await expect(field(page)).toHaveValue("@src/kettle.rs:2 ");
+  await field(page).fill("");
+});
+
+test("a place that a text names is a link to the file", async ({ page, bench }) => {
+  repository(bench);
+  await page.goto("/#/files/README.md");
+  await page.getByRole("link", { name: "src/kettle.rs:3" }).click();
+  await expect(page.locator(".file-lines .found")).toContainText("let hot");
+  await page.goBack();
+  await page.getByRole("link", { name: "the kettle" }).click();
+  await expect(page.locator(".file-lines .found")).toContainText("95");
+});
+
+test("a file opens in the user's editor, whatever its name", async ({ page, bench }) => {
+  const name = "a b?#%.txt";
+  write(bench, name, "tea\n");
+  await page.goto("/#/settings/page");
+  await page.getByLabel("Open files in").selectOption("VS Code");
+  await page.goto(`/#/files/${encodeURIComponent(name)}`);
+  const link = page.getByRole("link", { name: "VS Code" });
+  await expect(link).toHaveAttribute("href", /^vscode:\/\/file\/.*\/a%20b%3F%23%25\.txt:1$/);
+  expect(readFileSync(join(bench.workspace, name), "utf8")).toBe("tea\n");
+});
+
+test("reads in a row are one row", async ({ page, bench }) => {
+  for (const name of ["one.txt", "two.txt", "three.txt"]) write(bench, name, `${name}\n`);
+  await fresh(page, "read one.txt\nread two.txt\nread three.txt\nsay done");
+  await expect(ends(page)).toBeVisible();
+  const row = page.getByRole("button", { name: /3 files/ });
+  await row.click();
+  await expect(page.getByRole("button", { name: /^Read two.txt/ })).toBeVisible();
+});

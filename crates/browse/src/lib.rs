@@ -1,0 +1,69 @@
+//! `workspace/files/*`: the files of the workspace as people look at them: found by name and by content, listed and read.
+//!
+//! Nothing outside of the folder is shown, nothing of git and of the server, and nothing that the rules would refuse an
+//! agent, or ask about: files with secrets are for an editor.
+
+mod find;
+mod grep;
+mod handlers;
+mod place;
+mod read;
+
+use std::sync::Arc;
+
+use bobbin_native::group::page::Page;
+use bobbin_native::group::{Group, rows};
+use bobbin_native_wire::file::types::{
+    WorkspaceFilesFindParams, WorkspaceFilesFindResult, WorkspaceFilesGrepParams, WorkspaceFilesGrepResult,
+    WorkspaceFilesListParams, WorkspaceFilesListResult, WorkspaceFilesReadParams, WorkspaceFilesReadResult,
+};
+use tokio::sync::Semaphore;
+
+/// Most looks at the disk at once for all clients; others wait.
+const AT_ONCE: usize = 2;
+
+/// The files of the workspace. Cheap to clone.
+#[derive(Clone)]
+pub struct Browse {
+    permits: Arc<Semaphore>,
+}
+
+impl Default for Browse {
+    fn default() -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+}
+
+/// The groups of this crate.
+pub static GROUPS: &[&Group] = &[&GROUP];
+
+static GROUP: Group = Group {
+    methods: rows! {
+        Page::WORKSPACE, Some("extensions.workspaceFiles");
+        request "workspace/files/find" (WorkspaceFilesFindParams => WorkspaceFilesFindResult)
+            [] wait_with(of Browse) handlers::find, needs Read:
+            "Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out.",
+            test "server/pictures: files_are_found_by_a_part_of_their_path";
+        request "workspace/files/list" (WorkspaceFilesListParams => WorkspaceFilesListResult)
+            [ThreadNotFound] wait_with(of Browse) handlers::list, needs Read:
+            "Extension: lists a directory.",
+            test "server/files: a_folder_is_listed_read_and_searched";
+        request "workspace/files/read" (WorkspaceFilesReadParams => WorkspaceFilesReadResult)
+            [ThreadNotFound] wait_with(of Browse) handlers::read, needs Read:
+            "Extension: reads a text or a picture. What the rules keep from the agent, or ask about, is refused.",
+            test "server/files: a_folder_is_listed_read_and_searched";
+        request "workspace/files/grep" (WorkspaceFilesGrepParams => WorkspaceFilesGrepResult)
+            [ThreadNotFound] wait_with(of Browse) handlers::grep, needs Read:
+            "Extension: finds lines of files by their text.",
+            test "server/files: a_folder_is_listed_read_and_searched";
+    },
+    capabilities: |server, capabilities| {
+        if server.services().others.get::<Browse>().is_some() {
+            let extensions = capabilities.extensions.get_or_insert_default();
+            extensions.others.insert("workspaceFiles".to_owned(), true.into());
+        }
+    },
+    ..Group::EMPTY
+};

@@ -1,0 +1,73 @@
+//! `git/*`: the state of the workspace's git repository, what has changed in it, and commits.
+//!
+//! The commands of the user's own work, so no Thread records them. Git runs as [`bobbin_tools::Git`] says: it reads in a
+//! sandbox without write access and network, and commits in the sandbox of commands, with the hooks of the repository.
+
+mod handlers;
+mod repository;
+mod status;
+pub mod types;
+
+use std::sync::Arc;
+
+use bobbin_native::group::page::Page;
+use bobbin_native::group::{Group, rows};
+use bobbin_tools::Git;
+use tokio::sync::Semaphore;
+
+use types::{
+    GitBranchesParams, GitBranchesResult, GitCommitParams, GitCommitResult, GitDiffParams, GitDiffResult,
+    GitStatusParams, GitStatusResult,
+};
+
+/// Most runs of git at once for all clients; others wait.
+const AT_ONCE: usize = 2;
+
+/// The repositories of the workspace. Cheap to clone.
+#[derive(Clone)]
+pub struct Repositories {
+    git: Git,
+    permits: Arc<Semaphore>,
+}
+
+impl Repositories {
+    /// Returns a value that asks `git`.
+    pub fn new(git: Git) -> Self {
+        Self {
+            git,
+            permits: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+}
+
+/// The groups of this crate.
+pub static GROUPS: &[&Group] = &[&GROUP];
+
+static GROUP: Group = Group {
+    methods: rows! {
+        Page::new("git", "Git"), Some("extensions.git");
+        request "git/status" (GitStatusParams => GitStatusResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::status, needs Read:
+            "Extension: says on which branch the workspace is, and which files have changed since the last commit.",
+            test "server/git: a_change_is_seen_compared_and_committed";
+        request "git/diff" (GitDiffParams => GitDiffResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::diff, needs Read:
+            "Extension: compares the files with the last commit, or with where they left another branch.",
+            test "server/git: a_change_is_seen_compared_and_committed";
+        request "git/branches" (GitBranchesParams => GitBranchesResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::branches, needs Read:
+            "Extension: lists the branches, the newest first.",
+            test "server/git: a_change_is_seen_compared_and_committed";
+        request "git/commit" (GitCommitParams => GitCommitResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::commit, needs Approve:
+            "Extension: commits the changes of some files, and of no others. Hooks of the repository run in the sandbox.",
+            test "server/git: a_change_is_seen_compared_and_committed";
+    },
+    capabilities: |server, capabilities| {
+        if server.services().others.get::<Repositories>().is_some() {
+            let extensions = capabilities.extensions.get_or_insert_default();
+            extensions.others.insert("git".to_owned(), true.into());
+        }
+    },
+    ..Group::EMPTY
+};

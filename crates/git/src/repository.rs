@@ -1,0 +1,246 @@
+//! What is asked of git, and how.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bobbin_native_wire::RpcError;
+use bobbin_tools::{Git, GitAnswer, GitBounds, GitFailure};
+
+use crate::status;
+use crate::types::{GitBranchesResult, GitCommitResult, GitDiffResult, GitFileState, GitStatusResult};
+
+/// Most files that a request names.
+const MAX_PATHS: usize = 500;
+/// Most bytes of the names of these files.
+const MAX_PATH_BYTES: usize = 256 << 10;
+/// Longest message of a commit, bytes.
+const MAX_MESSAGE_BYTES: usize = 16 << 10;
+/// Longest diff, bytes.
+const MAX_DIFF_BYTES: usize = 4 << 20;
+/// Most output of a commit and its hooks, bytes.
+const MAX_COMMIT_BYTES: usize = 64 << 10;
+/// Time for a commit and its hooks.
+const COMMIT_TIME: Duration = Duration::from_mins(5);
+/// Most files that git does not know and a diff shows.
+const MAX_NEW_FILES: usize = 40;
+/// Most branches of an answer.
+const MAX_BRANCHES: &str = "--count=500";
+/// The tree without files, which a repository without a commit is compared with.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// Prints the folder in the repository and a zero byte, then what git prints without what it says of errors; where that
+/// fails, what it says of them.
+const QUIET: &str = "git rev-parse --show-prefix 2>/dev/null || { git rev-parse --show-prefix; exit 1; }; printf '\\0'; \
+                     git \"$@\" 2>/dev/null || { git \"$@\" >/dev/null; exit 1; }";
+/// Compares each file with nothing.
+const NEW_FILES: &str = "for file do git --literal-pathspecs diff --no-index --no-ext-diff --no-textconv --no-color \
+                         --src-prefix=a/ --dst-prefix=b/ -- /dev/null \"$file\" 2>/dev/null; done; exit 0";
+/// Stages the files behind the message, commits them, and prints the commit on the last line.
+const COMMIT: &str = "message=$1; shift; \
+                      git -c core.fsmonitor=false --literal-pathspecs add -A -- \"$@\" && \
+                      git -c core.fsmonitor=false --literal-pathspecs commit -q -m \"$message\" --only -- \"$@\" && \
+                      git rev-parse HEAD";
+
+/// The repository that a folder is in.
+pub(crate) struct Repository {
+    pub(crate) git: Git,
+    pub(crate) root: PathBuf,
+}
+
+impl Repository {
+    /// Returns the branch and the changed files.
+    pub(crate) async fn status(&self) -> Result<GitStatusResult, RpcError> {
+        let options = [
+            Git::ALWAYS,
+            &[
+                "status",
+                "--porcelain=v2",
+                "--branch",
+                "-z",
+                "--untracked-files=all",
+                "--no-renames",
+                "--",
+                ".",
+            ],
+        ];
+        let answer = self.ask(QUIET, &options.concat(), GitBounds::default()).await?;
+        if answer.code != 0 {
+            return Ok(GitStatusResult {
+                problem: Some(why(&answer)),
+                ..GitStatusResult::default()
+            });
+        }
+        let (prefix, said) = answer.text.split_once('\0').unwrap_or_default();
+        Ok(status::status(said, prefix.trim_end_matches('\n'), answer.is_cut))
+    }
+
+    /// Returns the difference to the last commit, or to where the files left a branch.
+    pub(crate) async fn diff(&self, base: Option<&str>, paths: &[String]) -> Result<GitDiffResult, RpcError> {
+        bounded(paths)?;
+        let base = match base {
+            Some(base) if is_branch(base) => Some(base),
+            Some(_) => {
+                let why = "'base' must be a branch by its full name, as `git/branches` gives it.";
+                return Err(RpcError::invalid_params(why));
+            }
+            None => None,
+        };
+        let status = self.status().await?;
+        if let Some(problem) = status.problem {
+            return Err(RpcError::invalid_request(problem));
+        }
+        let against: &[&str] = match (base, &status.head) {
+            (Some(base), _) => &["--merge-base", base],
+            (None, Some(_)) => &["HEAD"],
+            (None, None) => &[EMPTY_TREE],
+        };
+        let options = [
+            &["diff"],
+            Git::DIFF,
+            &["--relative", "--src-prefix=a/", "--dst-prefix=b/"],
+            against,
+        ];
+        let bounds = GitBounds {
+            bytes: MAX_DIFF_BYTES,
+            ..GitBounds::default()
+        };
+        let tracked = self.git.run(&self.root, &options.concat(), paths, bounds).await;
+        let tracked = tracked.map_err(|failure| unusable(&failure))?;
+        if tracked.code != 0 {
+            return Err(RpcError::invalid_request(why(&tracked)));
+        }
+        let unknown: Vec<&str> = status
+            .files
+            .iter()
+            .filter(|file| file.state == GitFileState::Untracked)
+            .map(|file| file.path.as_str())
+            .filter(|path| paths.is_empty() || paths.iter().any(|chosen| Path::new(path).starts_with(chosen)))
+            .collect();
+        let shown = &unknown[..unknown.len().min(MAX_NEW_FILES)];
+        let mut diff = tracked.text;
+        let mut is_cut = tracked.is_cut;
+        if !shown.is_empty() {
+            let new = self.ask(NEW_FILES, shown, bounds).await?;
+            diff.push_str(&new.text);
+            is_cut |= new.is_cut || diff.len() > MAX_DIFF_BYTES;
+        }
+        if is_cut {
+            diff.clear();
+        }
+        Ok(GitDiffResult {
+            diff,
+            truncated: is_cut || status.truncated || shown.len() < unknown.len(),
+        })
+    }
+
+    /// Returns the branches.
+    pub(crate) async fn branches(&self) -> Result<GitBranchesResult, RpcError> {
+        let options = [
+            "for-each-ref",
+            MAX_BRANCHES,
+            "--sort=-committerdate",
+            "--format=%(HEAD)%(refname)",
+            "refs/heads",
+            "refs/remotes",
+        ];
+        let answer = self.ask(QUIET, &options, GitBounds::default()).await?;
+        if answer.code != 0 {
+            return Err(RpcError::invalid_request(why(&answer)));
+        }
+        let (_, said) = answer.text.split_once('\0').unwrap_or_default();
+        Ok(GitBranchesResult {
+            branches: status::branches(said),
+        })
+    }
+
+    /// Commits files.
+    pub(crate) async fn commit(&self, message: &str, paths: &[String]) -> Result<GitCommitResult, RpcError> {
+        bounded(paths)?;
+        if paths.is_empty() {
+            return Err(RpcError::invalid_params("'paths' must name at least one file."));
+        }
+        if message.trim().is_empty() || message.len() > MAX_MESSAGE_BYTES {
+            let why = format!("'message' must have 1 to {MAX_MESSAGE_BYTES} bytes.");
+            return Err(RpcError::invalid_params(why));
+        }
+        let words: Vec<&str> = std::iter::once(message)
+            .chain(paths.iter().map(String::as_str))
+            .collect();
+        let bounds = GitBounds {
+            time: COMMIT_TIME,
+            bytes: MAX_COMMIT_BYTES,
+            writes: true,
+        };
+        let answer = self.ask(COMMIT, &words, bounds).await?;
+        let said = answer.text.trim_end();
+        if answer.code != 0 {
+            return Err(RpcError::invalid_request(said));
+        }
+        let (output, commit) = said.rsplit_once('\n').unwrap_or(("", said));
+        Ok(GitCommitResult {
+            commit: commit.to_owned(),
+            output: output.to_owned(),
+        })
+    }
+
+    async fn ask(&self, script: &str, words: &[&str], bounds: GitBounds) -> Result<GitAnswer, RpcError> {
+        let answer = self.git.script(&self.root, script, words, bounds).await;
+        answer.map_err(|failure| unusable(&failure))
+    }
+}
+
+fn unusable(failure: &GitFailure) -> RpcError {
+    RpcError::invalid_request(failure.to_string())
+}
+
+/// Returns the first line of what git says of an error.
+fn why(answer: &GitAnswer) -> String {
+    let line = answer.text.lines().find(|line| !line.trim().is_empty());
+    line.unwrap_or("git does not say why")
+        .trim_matches('\0')
+        .to_owned()
+}
+
+/// Whether a name is that of a branch; git checks whether it exists.
+fn is_branch(name: &str) -> bool {
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"~^:?*[\\".contains(c);
+    (name.starts_with("refs/heads/") || name.starts_with("refs/remotes/"))
+        && name.len() < 1_000
+        && name.chars().all(is_plain)
+        && !name.contains("..")
+        && !name.contains("@{")
+}
+
+fn bounded(paths: &[String]) -> Result<(), RpcError> {
+    let bytes: usize = paths.iter().map(String::len).sum();
+    if paths.len() > MAX_PATHS || bytes > MAX_PATH_BYTES {
+        let why = format!("'paths' must name at most {MAX_PATHS} files, in {MAX_PATH_BYTES} bytes.");
+        return Err(RpcError::invalid_params(why));
+    }
+    if paths.iter().any(|path| path.is_empty() || path.contains('\0')) {
+        return Err(RpcError::invalid_params("A path in 'paths' is empty."));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_is_the_full_name_of_a_branch() {
+        for name in ["refs/heads/main", "refs/remotes/origin/tea/green"] {
+            assert!(is_branch(name), "{name}");
+        }
+        for name in [
+            "main",
+            "--output=x",
+            "refs/heads/a b",
+            "refs/heads/a..b",
+            "refs/heads/a@{1}",
+            "refs/tags/x",
+        ] {
+            assert!(!is_branch(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The messages of the group.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `git/status`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitStatusParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+}
+
+/// Result of `git/status`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitStatusResult {
+    /// Whether git can be asked here.
+    pub repository: bool,
+    /// Why git cannot be asked, in git's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The branch; absent where no branch is checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that is checked out, in hexadecimal; absent before the first commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The branch that it follows, as `origin/main`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// Commits that the upstream lacks.
+    pub ahead: u64,
+    /// Commits of the upstream that are missing here.
+    pub behind: u64,
+    /// The changed files below the folder, sorted by path. At most 2,000.
+    pub files: Vec<GitFile>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// A file that has changed since the last commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitFile {
+    /// Its path, relative to the folder.
+    pub path: String,
+    /// What happened to it.
+    pub state: GitFileState,
+    /// Whether a part of the change, or all of it, is staged.
+    pub staged: bool,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum GitFileState {
+    /// Git will know it from the next commit on.
+    Added,
+    /// Its content or mode is another one.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// Git does not know it.
+    Untracked,
+    /// A merge has to be settled in it.
+    Conflicted,
+}
+
+/// Parameters of `git/diff`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitDiffParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The branch to compare with, by its full name (`refs/heads/main`); the last commit when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The files to compare, relative to the folder; all when empty. At most 500.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}
+
+/// Result of `git/diff`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitDiffResult {
+    /// Unified diff, git style, paths relative to the folder. Files that git does not know are in it, 40 of them at most.
+    /// Empty when it would be longer than 4 MiB: ask for fewer files.
+    pub diff: String,
+    /// Whether something is left out.
+    pub truncated: bool,
+}
+
+/// Parameters of `git/branches`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitBranchesParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+}
+
+/// Result of `git/branches`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitBranchesResult {
+    /// The branches, local and remote, by their newest commits. At most 500.
+    pub branches: Vec<GitBranch>,
+}
+
+/// A branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitBranch {
+    /// Its full name, as `refs/heads/main` or `refs/remotes/origin/main`.
+    pub name: String,
+    /// Its name for people, as `main` or `origin/main`.
+    pub label: String,
+    /// Whether it is checked out.
+    pub current: bool,
+}
+
+/// Parameters of `git/commit`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitCommitParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The message, 1 to 16,384 bytes.
+    pub message: String,
+    /// The files whose changes are committed, relative to the folder. 1 to 500.
+    pub paths: Vec<String>,
+}
+
+/// Result of `git/commit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitCommitResult {
+    /// The commit, in hexadecimal.
+    pub commit: String,
+    /// What the hooks printed, at most 64 KiB.
+    pub output: String,
+}

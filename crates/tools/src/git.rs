@@ -1,0 +1,175 @@
+//! Runs git for the server.
+//!
+//! A repository's configuration can name programs that git runs, and agents' commands can write that configuration. So
+//! options disable these programs where git has such options, and git runs in a sandbox: without write access and network
+//! where it only reads, and in that of commands where it writes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSpec, Shell};
+use bobbin_sandbox::{Files, Network, Profile};
+use tokio_util::sync::CancellationToken;
+
+use super::sandbox::{CommandSandbox, Sandbox};
+
+/// Time for one run of git.
+const TIME: Duration = Duration::from_secs(20);
+/// Most output of one run.
+const MAX_OUTPUT_BYTES: usize = 1 << 20;
+
+/// Runs git. Cheap to clone.
+#[derive(Clone)]
+pub struct Git {
+    children: Children,
+    environment: Environment,
+    /// The sandbox of commands.
+    sandbox: Sandbox,
+}
+
+/// What git said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitAnswer {
+    /// The code it ended with.
+    pub code: i32,
+    /// Its output, with what it says of errors.
+    pub text: String,
+    /// Whether the middle of the output was left out.
+    pub is_cut: bool,
+}
+
+/// Git was not run, or did not end. The text is a sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct GitFailure(String);
+
+/// Bounds of one run of git, and whether it may write.
+#[derive(Debug, Clone, Copy)]
+pub struct GitBounds {
+    /// The longest time.
+    pub time: Duration,
+    /// Most bytes of output.
+    pub bytes: usize,
+    /// Whether it runs with the rights of commands, and not without write access.
+    pub writes: bool,
+}
+
+impl Default for GitBounds {
+    /// 20 seconds, 1 MiB, without write access.
+    fn default() -> Self {
+        Self {
+            time: TIME,
+            bytes: MAX_OUTPUT_BYTES,
+            writes: false,
+        }
+    }
+}
+
+impl Git {
+    /// Options before every command: nothing is locked for reading, a path is no pattern, and no program of the repository
+    /// watches its files.
+    pub const ALWAYS: &[&str] = &[
+        "--no-optional-locks",
+        "--literal-pathspecs",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.quotePath=false",
+        "-c",
+        "core.pager=cat",
+    ];
+    /// Options of every diff.
+    pub const DIFF: &[&str] = &["--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
+
+    /// Returns a value that runs git with the variables of `environment`, confined at least as `sandbox` says.
+    pub fn new(children: Children, mut environment: Environment, sandbox: Sandbox) -> Self {
+        for (name, value) in [
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("LC_ALL", "C"),
+        ] {
+            environment.set(name, value);
+        }
+        Self {
+            children,
+            environment,
+            sandbox,
+        }
+    }
+
+    /// Runs `git OPTIONS -- PATHS`, with [`Git::ALWAYS`].
+    ///
+    /// # Errors
+    /// [`GitFailure`]: git cannot be run or confined, or takes too long.
+    pub async fn run(
+        &self,
+        root: &Path,
+        options: &[&str],
+        paths: &[String],
+        bounds: GitBounds,
+    ) -> Result<GitAnswer, GitFailure> {
+        let words: Vec<&str> = [Self::ALWAYS, options, &["--"]].concat();
+        let words: Vec<&str> = words
+            .into_iter()
+            .chain(paths.iter().map(String::as_str))
+            .collect();
+        self.script(root, "exec git \"$@\"", &words, bounds).await
+    }
+
+    /// Runs a script that calls git with `words`. The shell finds git; the words are arguments, so the shell never
+    /// parses them.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub async fn script(
+        &self,
+        root: &Path,
+        script: &str,
+        words: &[&str],
+        bounds: GitBounds,
+    ) -> Result<GitAnswer, GitFailure> {
+        let spec = ProcessSpec::shell(&Shell::Posix, script, root, self.environment.clone())
+            .arg("git")
+            .args(words);
+        let unheld = |why: String| GitFailure(format!("git is not run, since it cannot be sandboxed: {why}"));
+        let mut sandbox = self.sandbox.clone();
+        if !bounds.writes && sandbox.profile.restricts_something() {
+            sandbox.profile = Profile {
+                files: Files::ReadOnly,
+                network: Network::Off,
+            };
+        }
+        sandbox.settle().await;
+        let spec = match sandbox.of_command(root) {
+            CommandSandbox::NotNeeded => spec,
+            CommandSandbox::Confined(plan) => sandbox.confined(&plan, spec).map_err(unheld)?,
+            CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => return Err(unheld(why)),
+        };
+        let limits = Limits {
+            wall_clock: bounds.time,
+            grace: Duration::from_secs(1),
+            captured_bytes: bounds.bytes,
+        };
+        let outcome = self
+            .children
+            .run(spec, &limits, None, &CancellationToken::new())
+            .await;
+        let outcome = outcome.map_err(|error| match error {
+            ChildError::Confinement(why) => {
+                sandbox.bubblewrap.has_failed();
+                unheld(why)
+            }
+            error => GitFailure(format!("git cannot be run: {error}")),
+        })?;
+        match outcome.exit {
+            Exit::Exited(code) => Ok(GitAnswer {
+                code,
+                is_cut: outcome.output.is_truncated(),
+                text: outcome.output.text,
+            }),
+            Exit::Signaled(_) | Exit::OverMemory(_) | Exit::TimedOut | Exit::Cancelled => {
+                Err(GitFailure("git did not answer in time.".to_owned()))
+            }
+        }
+    }
+}

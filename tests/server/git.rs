@@ -1,0 +1,161 @@
+//! The workspace's git repository over the wire, on the whole binary.
+
+use serde_json::{Value, json};
+
+use crate::support::Workspace;
+
+/// A repository with one commit on `main`, whose commits have an author.
+fn repository() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.git(&["init", "-q", "-b", "main"]);
+    for (name, value) in [("user.name", "Mika"), ("user.email", "mika@example.org")] {
+        workspace.git(&["config", name, value]);
+    }
+    write(&workspace, "boil.txt", "90\n");
+    write(&workspace, "old.txt", "x\n");
+    workspace.git(&["add", "."]);
+    workspace.git(&["commit", "-qm", "Boil"]);
+    workspace
+}
+
+fn write(workspace: &Workspace, name: &str, text: &str) {
+    std::fs::write(workspace.path().join(name), text).unwrap();
+}
+
+/// The changed files of a status, a line each.
+fn changed(status: &Value) -> Vec<String> {
+    let files = status["files"].as_array().unwrap().iter();
+    files
+        .map(|file| {
+            let staged = if file["staged"] == true { " staged" } else { "" };
+            format!(
+                "{} {}{staged}",
+                file["path"].as_str().unwrap(),
+                file["state"].as_str().unwrap()
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_change_is_seen_compared_and_committed() {
+    let workspace = repository();
+    workspace.git(&["branch", "green"]);
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let status = client.call("git/status", json!({})).await;
+    let head = workspace.git(&["rev-parse", "HEAD"]);
+    assert_eq!(
+        status,
+        json!({ "repository": true, "branch": "main", "head": head, "ahead": 0, "behind": 0, "files": [], "truncated": false })
+    );
+
+    write(&workspace, "boil.txt", "95\n");
+    write(&workspace, "new tea.txt", "green\n");
+    workspace.git(&["rm", "-q", "old.txt"]);
+    let status = client.call("git/status", json!({})).await;
+    let expected = [
+        "boil.txt modified",
+        "new tea.txt untracked",
+        "old.txt deleted staged",
+    ];
+    assert_eq!(changed(&status), expected);
+    let diff = client.call("git/diff", json!({})).await;
+    let text = diff["diff"].as_str().unwrap();
+    for part in [
+        "-90\n+95\n",
+        "+++ b/new tea.txt\t\n@@ -0,0 +1 @@\n+green\n",
+        "deleted file",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let diff = client.call("git/diff", json!({ "paths": ["boil.txt"] })).await;
+    assert!(!diff["diff"].as_str().unwrap().contains("tea"), "{diff}");
+
+    let chosen = json!({ "message": "Boil hotter\n\nGreen needs it.", "paths": ["boil.txt", "new tea.txt"] });
+    let made = client.call("git/commit", chosen).await;
+    assert_eq!(made["commit"], workspace.git(&["rev-parse", "HEAD"]));
+    let shown = workspace.git(&["show", "--format=%an: %s", "--name-only", "HEAD"]);
+    assert_eq!(shown, "Mika: Boil hotter\n\nboil.txt\nnew tea.txt");
+    let status = client.call("git/status", json!({})).await;
+    assert_eq!(
+        changed(&status),
+        ["old.txt deleted staged"],
+        "what was not chosen waits"
+    );
+
+    let branches = client.call("git/branches", json!({})).await;
+    let current = |branch: &Value| branch["current"] == true && branch["label"] == "main";
+    let other = |branch: &Value| branch["current"] == false && branch["name"] == "refs/heads/green";
+    let branches = branches["branches"].as_array().unwrap();
+    assert!(
+        branches.len() == 2 && branches.iter().any(current) && branches.iter().any(other),
+        "{branches:?}"
+    );
+    let diff = client
+        .call("git/diff", json!({ "base": "refs/heads/green" }))
+        .await;
+    assert!(diff["diff"].as_str().unwrap().contains("+95"), "{diff}");
+}
+
+#[tokio::test]
+async fn the_folder_of_a_thread_can_lie_deep_in_a_repository_without_commits() {
+    let workspace = Workspace::new();
+    workspace.git(&["init", "-q", "-b", "main"]);
+    std::fs::create_dir(workspace.path().join("tea")).unwrap();
+    write(&workspace, "tea/leaf", "green\n");
+    write(&workspace, "outside", "x\n");
+    workspace.git(&["add", "tea/leaf"]);
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let folder = workspace.path().join("tea");
+    let thread = client
+        .call("thread/start", json!({ "identity": { "channelName": "x", "userId": "u" }, "config": { "workspaceOverride": folder } }))
+        .await["thread"]["id"]
+        .clone();
+    let status = client.call("git/status", json!({ "threadId": thread })).await;
+    assert_eq!(changed(&status), ["leaf added staged"]);
+    let diff = client.call("git/diff", json!({ "threadId": thread })).await;
+    assert!(diff["diff"].as_str().unwrap().contains("+++ b/leaf\n"), "{diff}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_said_in_gits_words() {
+    let workspace = repository();
+    let hook = workspace.path().join(".git/hooks/pre-commit");
+    std::fs::write(&hook, "#!/bin/sh\necho the kettle is cold >&2\nexit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write(&workspace, "boil.txt", "95\n");
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let chosen = json!({ "message": "Boil", "paths": ["boil.txt"] });
+    let refused = client.answer_to("git/commit", chosen).await;
+    let detail = refused["error"]["data"]["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("the kettle is cold"), "{refused}");
+    for (method, params) in [
+        ("git/commit", json!({ "message": " ", "paths": ["boil.txt"] })),
+        ("git/commit", json!({ "message": "Boil", "paths": [] })),
+        ("git/diff", json!({ "base": "--output=stolen" })),
+        ("git/diff", json!({ "paths": vec!["x"; 501] })),
+    ] {
+        let answer = client.answer_to(method, params).await;
+        assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
+    }
+    let outside = json!({ "message": "Boil", "paths": ["../elsewhere"] });
+    let answer = client.answer_to("git/commit", outside).await;
+    assert!(answer["error"].is_object(), "{answer}");
+    assert!(!workspace.path().join("stolen").exists());
+
+    let plain = Workspace::new();
+    let server = plain.web_socket();
+    let mut client = server.client("ada").await;
+    let status = client.call("git/status", json!({})).await;
+    assert_eq!(status["repository"], false);
+    assert!(
+        status["problem"]
+            .as_str()
+            .unwrap()
+            .contains("not a git repository"),
+        "{status}"
+    );
+}
