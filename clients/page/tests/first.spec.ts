@@ -18,9 +18,7 @@ test("the first screen leads from no model to one", async ({ page, bench }) => {
   await setup.getByLabel("Default model").selectOption("custom/scripted");
   await setup.getByRole("button", { name: "Use this model" }).click();
   await expect(setup).toHaveCount(0);
-  await expect(page.getByLabel("Model", { exact: true }).locator("option").first()).toHaveText(
-    "Default (custom/scripted)",
-  );
+  await expect(page.getByRole("button", { name: "Model", exact: true })).toHaveText("Default (custom/scripted)");
   await field(page).fill("say at last");
   await field(page).press("Enter");
   await expect(page.locator(".is-agent .prose")).toContainText("at last");

@@ -1,9 +1,9 @@
 //! Files and the repository on the page.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Bench } from "./bench";
-import { ends, expect, field, fresh, picture, test } from "./fixtures";
+import { allow, ask, ends, expect, field, fresh, picture, test } from "./fixtures";
 
 const git = (bench: Bench, ...args: string[]) =>
   execFileSync("git", args, { cwd: bench.workspace, encoding: "utf8" }).trim();
@@ -126,4 +126,54 @@ test("reads in a row are one row", async ({ page, bench }) => {
   const row = page.getByRole("button", { name: /3 files/ });
   await row.click();
   await expect(page.getByRole("button", { name: /^Read two.txt/ })).toBeVisible();
+});
+
+test("a model is chosen by search, and the latest choice comes first", async ({ page }) => {
+  await page.goto("/#/new");
+  await page.getByRole("button", { name: "Model", exact: true }).click();
+  const search = page.getByRole("combobox", { name: "Search models" });
+  await search.fill("nothing of this name");
+  await expect(page.getByText("No model has this in its name.")).toBeVisible();
+  await search.fill("");
+  await expect(page.getByRole("dialog").getByRole("option").first()).toHaveText(/^Default/);
+  await search.press("ArrowDown");
+  await search.press("Enter");
+  await expect(page.getByRole("button", { name: "Model", exact: true })).toHaveText("offline");
+  await page.getByRole("button", { name: "Model", exact: true }).click();
+  await expect(page.getByRole("dialog").getByRole("option", { selected: true })).toHaveText(/^Default/);
+  await page
+    .getByRole("dialog")
+    .getByRole("option", { name: /^Default/ })
+    .click();
+  await expect(page.getByRole("button", { name: "Model", exact: true })).toHaveText(/^Default/);
+});
+
+test("a message is edited: a new Thread has what was before it, and its text as the draft", async ({ page }) => {
+  await fresh(page, "say one");
+  await expect(ends(page)).toBeVisible();
+  const first = page.url();
+  await ask(page, "say two");
+  await expect(ends(page)).toHaveCount(2);
+  await page.getByRole("button", { name: "Edit" }).last().click();
+  await expect(page).not.toHaveURL(first);
+  await expect(field(page)).toHaveValue("say two");
+  await expect(ends(page)).toHaveCount(1);
+  await page.goto(first);
+  await page.getByRole("button", { name: "Edit" }).first().click();
+  await expect(page).toHaveURL(/#\/new/);
+  await expect(field(page)).toHaveValue("say one");
+  await field(page).fill("");
+});
+
+test("a question is answered by a key", async ({ page, bench }) => {
+  await fresh(page, "run `touch by-key.txt`");
+  await expect(allow(page)).toBeEnabled();
+  await page.keyboard.press("Alt+W");
+  await page.locator(".ask").first().press("n");
+  await expect(page.locator(".ask")).toHaveCount(0);
+  expect(existsSync(join(bench.workspace, "by-key.txt"))).toBe(false);
+  await fresh(page, "run `touch by-key.txt`");
+  await expect(allow(page)).toBeEnabled();
+  await page.locator(".ask").press("y");
+  await expect.poll(() => existsSync(join(bench.workspace, "by-key.txt"))).toBe(true);
 });

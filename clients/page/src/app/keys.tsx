@@ -13,6 +13,7 @@ const keys: [string, string][] = [
   ["@", "files of the workspace"],
   ["Alt+N", "a new Thread"],
   ["Alt+W", "what waits for you"],
+  ["Y S N C", "in a question: allow once, in this Thread, decline, decline and stop"],
   ["Alt+S", "search"],
   ["Alt+M", "to the text field"],
   ["Alt+↑ Alt+↓", "the previous Thread, the next one"],

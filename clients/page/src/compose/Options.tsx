@@ -3,6 +3,7 @@ import type { ApprovalPolicy, ReasoningEffort, ThreadConfiguration } from "@bobb
 import { useServer } from "../server/context";
 import { useDefaults } from "../server/defaults";
 import { useRequest } from "../server/useRequest";
+import { ModelPicker } from "./ModelPicker";
 
 const policies: Record<ApprovalPolicy, string> = {
   default: "Ask",
@@ -79,21 +80,13 @@ export function Options({ configuration, onChange }: Props) {
         </select>
       )}
       {!agent && (
-        <select
-          className="pick"
-          aria-label="Model"
-          title={data && !data.success ? data.errorMessage : undefined}
-          value={model}
-          onChange={(event) => choose(event.target.value)}
-        >
-          <option value="">{byDefault(defaults?.model)}</option>
-          {model && !models.some((one) => one.id === model) && <option value={model}>{model}</option>}
-          {models.map((one) => (
-            <option key={one.id} value={one.id}>
-              {one.id}
-            </option>
-          ))}
-        </select>
+        <ModelPicker
+          models={models}
+          model={model}
+          byDefault={byDefault(defaults?.model)}
+          problem={data && !data.success ? data.errorMessage : undefined}
+          onChoose={choose}
+        />
       )}
       {!agent && (efforts.length > 0 || effort) && (
         <select

@@ -83,6 +83,8 @@ export interface ThreadActions {
   askUndo: (turnId: string) => void;
   /** Starts a Thread with a copy of this one up to a Turn. */
   fork: (turnId: string) => void;
+  /** Starts a Thread with what was before a Turn, and with a text as the draft. */
+  edit: (turnId: string, text: string) => void;
   /** Adds a text to the draft. */
   write: (text: string) => void;
   /** Sends the input of a Turn again. */

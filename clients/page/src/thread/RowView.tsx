@@ -18,7 +18,7 @@ export const RowView = memo(function RowView({ row, marked }: { row: Row; marked
 function view(row: Row) {
   switch (row.kind) {
     case "user":
-      return <UserMessage item={row.item} />;
+      return <UserMessage item={row.item} turnId={row.turnId} />;
     case "agent":
       return <Answer text={row.text} streaming={row.streaming} />;
     case "reasoning":

@@ -1,5 +1,5 @@
 //! An open Thread: its head, the conversation, open questions, the queue and the text field.
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { QueuedTurnInput } from "@bobbin/client";
 import { go, links, type SideTab } from "../app/route";
 import { attachToDraft, stored } from "../compose/attachments";
@@ -30,6 +30,9 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
   const [turnId, setTurnId] = useState<string>();
   const [undo, setUndo] = useState<string>();
 
+  // The actions stay the same while the conversation grows, so that its rows are not drawn again.
+  const now = useRef(snapshot);
+  now.current = snapshot;
   const [round, setRound] = useState(0);
   const write = useCallback(
     (text: string) => {
@@ -63,6 +66,20 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
         client
           .request("thread/fork", { threadId: id, turnId })
           .then(({ thread }) => go(links.thread(thread.id)), complain);
+      },
+      edit: (turnId, text) => {
+        const { turns = [], hasOlderTurns } = now.current ?? {};
+        const at = turns.findIndex((turn) => turn.id === turnId);
+        const before = turns[at - 1];
+        const open = (draft: string, link: string) => {
+          addToDraft(draft, text);
+          go(link);
+        };
+        if (at < 0 || (!before && hasOlderTurns)) return;
+        if (!before) return open("new", links.fresh);
+        client
+          .request("thread/fork", { threadId: id, turnId: before.id })
+          .then(({ thread }) => open(thread.id, links.thread(thread.id)), complain);
       },
       again: ({ items }) => {
         const asked = items.find((item) => item.type === "userMessage")?.payload;

@@ -1,7 +1,7 @@
 //! An approval request: the operation, its sandbox, and each answer with its scope. No button allows anything before
 //! all of it was on the screen.
 import type { Approval, ApprovalDecision } from "@bobbin/client";
-import { useId, useState } from "react";
+import { type KeyboardEvent, useId, useState } from "react";
 import { useClient, useServer } from "../server/context";
 import { marked, markedInLine } from "../text/marked";
 import { complain, say } from "../ui/toast";
@@ -11,12 +11,13 @@ import { hasProposed, Proposed } from "./Proposed";
 
 const all: ApprovalDecision[] = ["accept", "acceptForSession", "acceptAlways", "decline", "cancel"];
 
-const answers: Record<ApprovalDecision, { label: string; title: string }> = {
-  accept: { label: "Allow once", title: "Only this request" },
-  acceptForSession: { label: "Allow in this Thread", title: "For the rest of this Thread" },
+/** `bobbin chat` has the same keys. What counts for ever has none. */
+const answers: Record<ApprovalDecision, { label: string; key?: string; title: string }> = {
+  accept: { label: "Allow once", key: "y", title: "Only this request" },
+  acceptForSession: { label: "Allow in this Thread", key: "s", title: "For the rest of this Thread" },
   acceptAlways: { label: "Always allow", title: "This exact request, in every Thread of this workspace" },
-  decline: { label: "Decline", title: "The agent learns that you declined, and continues" },
-  cancel: { label: "Decline and stop", title: "Declines, and stops the Turn" },
+  decline: { label: "Decline", key: "n", title: "The agent learns that you declined, and continues" },
+  cancel: { label: "Decline and stop", key: "c", title: "Declines, and stops the Turn" },
 };
 
 /** Longest scope on a button. The card has just shown a longer command. */
@@ -43,8 +44,17 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   const title =
     (isJob ? "Schedule this job?" : asked[params.approvalType]) ||
     markedInLine(`${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} this file?`);
+  const mayAnswer = (decision: ApprovalDecision) => unseen === 0 || !decision.startsWith("accept");
+  function byKey(event: KeyboardEvent<HTMLElement>) {
+    if (event.ctrlKey || event.altKey || event.metaKey || (event.target as HTMLElement).matches("input, textarea"))
+      return;
+    const decision = offered.find((one) => answers[one].key === event.key);
+    if (!decision || !mayAnswer(decision)) return;
+    event.preventDefault();
+    approval.answer(decision);
+  }
   return (
-    <section className="ask" tabIndex={-1} aria-labelledby={heading}>
+    <section className="ask" tabIndex={-1} aria-labelledby={heading} onKeyDown={byKey}>
       <h2 id={heading}>{title}</h2>
       <Whole label={isCommand ? "Command" : "Target"} unseen={unseen} onUnseen={setUnseen}>
         <pre className="ask-what">
@@ -65,9 +75,11 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
           <button
             key={decision}
             type="button"
-            disabled={unseen > 0 && decision.startsWith("accept")}
+            disabled={!mayAnswer(decision)}
             className={decision === "accept" ? "btn primary" : decision === "decline" ? "btn" : "btn plain"}
             title={answers[decision].title}
+            aria-keyshortcuts={answers[decision].key}
+            data-key={answers[decision].key}
             onClick={() => approval.answer(decision)}
           >
             {answers[decision].label}

@@ -2,6 +2,8 @@
 import type { InputPart, UserMessageItem } from "@bobbin/client";
 import { useState } from "react";
 import { Markdown } from "../../text/Markdown";
+import { useActions } from "../../server/threads";
+import { written as drafted } from "../../compose/parts";
 import { Picture } from "./Picture";
 import { fullTime, shortTime } from "../../ui/format";
 
@@ -13,7 +15,8 @@ const OWN = new Set(["web", "cli"]);
 /** Returns whether a text is cut until the user asks for all of it. A pasted file is rarely read again. */
 const isLong = (text: string) => text.length > 3000 || text.split("\n").length > 30;
 
-export function UserMessage({ item }: { item: UserMessageItem }) {
+export function UserMessage({ item, turnId }: { item: UserMessageItem; turnId: string }) {
+  const { edit } = useActions();
   const { payload } = item;
   const [all, setAll] = useState(false);
   const parts: InputPart[] = payload.nativeInputParts ?? [{ type: "text", text: payload.text }];
@@ -49,10 +52,22 @@ export function UserMessage({ item }: { item: UserMessageItem }) {
         <time dateTime={item.createdAt} title={fullTime(item.createdAt)}>
           {shortTime(item.createdAt)}
         </time>
+        {text.trim() && payload.deliveryMode !== "guidance" && (
+          <button
+            type="button"
+            className="btn plain small on-hover"
+            title="A new Thread with the conversation before this, and this text to change"
+            onClick={() => edit(turnId, draft(parts))}
+          >
+            Edit
+          </button>
+        )}
       </p>
     </section>
   );
 }
+
+const draft = (parts: readonly InputPart[]) => parts.map(drafted).join("").trim();
 
 function written(part: InputPart): string {
   switch (part.type) {
