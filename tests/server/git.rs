@@ -159,3 +159,116 @@ async fn what_cannot_be_done_is_said_in_gits_words() {
         "{status}"
     );
 }
+
+/// Makes a bare repository that the workspace's `origin` leads to.
+fn remote(workspace: &Workspace) -> tempfile::TempDir {
+    let bare = tempfile::tempdir().unwrap();
+    let place = bare.path().to_str().unwrap();
+    workspace.git(&["init", "-q", "--bare", place]);
+    workspace.git(&["remote", "add", "origin", place]);
+    bare
+}
+
+/// The parameters of a push of what a plan says.
+fn as_planned(plan: &Value) -> Value {
+    json!({ "remote": plan["remote"], "url": plan["url"], "branch": plan["branch"], "head": plan["head"] })
+}
+
+#[tokio::test]
+async fn a_commit_is_pushed_as_its_user_has_seen_it() {
+    let workspace = repository();
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let without = client.answer_to("git/push/plan", json!({})).await;
+    assert_eq!(
+        without["error"]["data"]["detail"],
+        "The repository has no remote."
+    );
+    let bare = remote(&workspace);
+    let plan = client.call("git/push/plan", json!({})).await;
+    let head = workspace.git(&["rev-parse", "HEAD"]);
+    assert_eq!(
+        (
+            &plan["remote"],
+            &plan["url"],
+            &plan["branch"],
+            &plan["head"],
+            &plan["count"]
+        ),
+        (
+            &json!("origin"),
+            &json!(bare.path()),
+            &json!("main"),
+            &json!(head),
+            &json!(1)
+        )
+    );
+    assert!(plan["commits"][0].as_str().unwrap().ends_with(" Boil"), "{plan}");
+    client.call("git/push", as_planned(&plan)).await;
+    let there = || workspace.git(&["ls-remote", bare.path().to_str().unwrap(), "refs/heads/main"]);
+    assert!(there().starts_with(&head), "{}", there());
+    assert_eq!(client.call("git/push/plan", json!({})).await["count"], 0);
+
+    // What was not seen is not pushed, and what others have pushed is not replaced.
+    workspace.git(&["commit", "-q", "--allow-empty", "-m", "Unseen"]);
+    let refused = client.answer_to("git/push", as_planned(&plan)).await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("has changed"),
+        "{refused}"
+    );
+    workspace.git(&["reset", "-q", "--hard", "HEAD~"]);
+    workspace.git(&["commit", "-q", "--amend", "-m", "Boil otherwise"]);
+    let plan = client.call("git/push/plan", json!({})).await;
+    let refused = client.answer_to("git/push", as_planned(&plan)).await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("rejected"),
+        "{refused}"
+    );
+    assert!(there().starts_with(&head), "{}", there());
+}
+
+#[tokio::test]
+async fn a_push_runs_no_program_that_the_repository_names() {
+    let workspace = repository();
+    let _bare = remote(&workspace);
+    let evil = workspace.path().join("evil");
+    let ran = workspace.path().join("ran");
+    std::fs::write(&evil, format!("#!/bin/sh\ntouch '{}'\n", ran.display())).unwrap();
+    std::fs::set_permissions(&evil, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let hooks = workspace.path().join(".git/hooks");
+    std::fs::create_dir_all(&hooks).unwrap();
+    std::fs::copy(&evil, hooks.join("pre-push")).unwrap();
+    for name in [
+        "core.sshCommand",
+        "core.askPass",
+        "credential.helper",
+        "remote.origin.receivepack",
+        "core.fsmonitor",
+        "gpg.program",
+    ] {
+        workspace.git(&["config", name, evil.to_str().unwrap()]);
+    }
+    workspace.git(&["config", "push.gpgSign", "if-asked"]);
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let plan = client.call("git/push/plan", json!({})).await;
+    client.call("git/push", as_planned(&plan)).await;
+    assert!(!ran.exists());
+    let line = format!("ext::{} x", evil.display());
+    workspace.git(&["config", "remote.origin.pushurl", &line]);
+    let refused = client.answer_to("git/push/plan", json!({})).await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("does not push to ext::"),
+        "{refused}"
+    );
+    assert!(!ran.exists());
+}

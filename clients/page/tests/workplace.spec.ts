@@ -10,7 +10,7 @@ const git = (bench: Bench, ...args: string[]) =>
 
 /** Makes the workspace a repository with one commit and some changes after it. */
 function repository(bench: Bench) {
-  rmSync(join(bench.workspace, ".git"), { recursive: true, force: true });
+  rmSync(join(bench.workspace, ".git"), { recursive: true, force: true, maxRetries: 5 });
   git(bench, "init", "-q", "-b", "main");
   git(bench, "config", "user.name", "Mika");
   git(bench, "config", "user.email", "mika@example.org");

@@ -7,8 +7,11 @@ use bobbin_peer::Responder;
 use serde::Serialize;
 
 use crate::Repositories;
+use crate::push;
 use crate::repository::Repository;
-use crate::types::{GitBranchesParams, GitCommitParams, GitDiffParams, GitStatusParams};
+use crate::types::{
+    GitBranchesParams, GitCommitParams, GitDiffParams, GitPushParams, GitPushPlanParams, GitStatusParams,
+};
 
 pub(crate) async fn status(
     client: &Client,
@@ -66,6 +69,38 @@ pub(crate) async fn commit(
         responder,
         move |repository| async move { repository.commit(&params.message, &params.paths).await },
     )
+    .await;
+}
+
+pub(crate) async fn push_plan(
+    client: &Client,
+    all: &Repositories,
+    params: GitPushPlanParams,
+    responder: Responder,
+) {
+    serve(
+        client,
+        all,
+        params.thread_id,
+        responder,
+        move |repository| async move {
+            let ready = push::plan(&repository, params.remote.as_deref()).await?;
+            Ok(ready.plan)
+        },
+    )
+    .await;
+}
+
+pub(crate) async fn push(
+    client: &Client,
+    all: &Repositories,
+    mut params: GitPushParams,
+    responder: Responder,
+) {
+    let thread = params.thread_id.take();
+    serve(client, all, thread, responder, move |repository| async move {
+        push::push(&repository, &params).await
+    })
     .await;
 }
 

@@ -1,9 +1,12 @@
 //! `git/*`: the state of the workspace's git repository, what has changed in it, and commits.
 //!
+//! A push runs outside of the sandbox: see `push`.
+//!
 //! The commands of the user's own work, so no Thread records them. Git runs as [`bobbin_tools::Git`] says: it reads in a
 //! sandbox without write access and network, and commits in the sandbox of commands, with the hooks of the repository.
 
 mod handlers;
+mod push;
 mod repository;
 mod status;
 pub mod types;
@@ -17,7 +20,7 @@ use tokio::sync::Semaphore;
 
 use types::{
     GitBranchesParams, GitBranchesResult, GitCommitParams, GitCommitResult, GitDiffParams, GitDiffResult,
-    GitStatusParams, GitStatusResult,
+    GitPushParams, GitPushPlan, GitPushPlanParams, GitPushResult, GitStatusParams, GitStatusResult,
 };
 
 /// Most runs of git at once for all clients; others wait.
@@ -62,6 +65,14 @@ static GROUP: Group = Group {
             [ThreadNotFound] wait_with(of Repositories) handlers::commit, needs Approve:
             "Extension: commits the changes of some files, and of no others. Hooks of the repository run in the sandbox.",
             test "server/git: a_change_is_seen_compared_and_committed";
+        request "git/push/plan" (GitPushPlanParams => GitPushPlan)
+            [ThreadNotFound] wait_with(of Repositories) handlers::push_plan, needs Read:
+            "Extension: says what `git/push` would send, and where to.",
+            test "server/git: a_commit_is_pushed_as_its_user_has_seen_it";
+        request "git/push" (GitPushParams => GitPushResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::push, needs Own:
+            "Extension: pushes the branch, never by force, outside of the sandbox and with the user's keys. A client asks its user first.",
+            test "server/git: a_commit_is_pushed_as_its_user_has_seen_it";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<Repositories>().is_some() {

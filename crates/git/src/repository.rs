@@ -183,18 +183,23 @@ impl Repository {
         })
     }
 
-    async fn ask(&self, script: &str, words: &[&str], bounds: GitBounds) -> Result<GitAnswer, RpcError> {
+    pub(crate) async fn ask(
+        &self,
+        script: &str,
+        words: &[&str],
+        bounds: GitBounds,
+    ) -> Result<GitAnswer, RpcError> {
         let answer = self.git.script(&self.root, script, words, bounds).await;
         answer.map_err(|failure| unusable(&failure))
     }
 }
 
-fn unusable(failure: &GitFailure) -> RpcError {
+pub(crate) fn unusable(failure: &GitFailure) -> RpcError {
     RpcError::invalid_request(failure.to_string())
 }
 
 /// Returns the first line of what git says of an error.
-fn why(answer: &GitAnswer) -> String {
+pub(crate) fn why(answer: &GitAnswer) -> String {
     let line = answer.text.lines().find(|line| !line.trim().is_empty());
     line.unwrap_or("git does not say why")
         .trim_matches('\0')

@@ -136,6 +136,63 @@ pub struct GitCommitParams {
     pub paths: Vec<String>,
 }
 
+/// Parameters of `git/push/plan`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitPushPlanParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The remote; `origin` when left out, or the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+}
+
+/// What `git/push` would send, and where to: all that a user should see before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitPushPlan {
+    /// The remotes, by name.
+    pub remotes: Vec<String>,
+    /// The chosen one.
+    pub remote: String,
+    /// Its address for pushes, as git would use it. A password in it is shown as `***`.
+    pub url: String,
+    /// The branch, here and there.
+    pub branch: String,
+    /// The commit that is pushed, in hexadecimal.
+    pub head: String,
+    /// Commits that no known branch of the remote has.
+    pub count: u64,
+    /// The newest of them, a line each: the short name and the first line of the message. At most 50.
+    pub commits: Vec<String>,
+}
+
+/// Parameters of `git/push`: what the user has seen in the plan. Nothing is pushed when any of it is another one now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitPushParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// `remote` of the plan.
+    pub remote: String,
+    /// `url` of the plan.
+    pub url: String,
+    /// `branch` of the plan.
+    pub branch: String,
+    /// `head` of the plan.
+    pub head: String,
+}
+
+/// Result of `git/push`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitPushResult {
+    /// What git and the remote said, at most 64 KiB.
+    pub output: String,
+}
+
 /// Result of `git/commit`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -145,6 +145,36 @@ impl Git {
             CommandSandbox::Confined(plan) => sandbox.confined(&plan, spec).map_err(unheld)?,
             CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => return Err(unheld(why)),
         };
+        self.finish(spec, bounds).await.map_err(|error| match error {
+            ChildError::Confinement(why) => {
+                sandbox.bubblewrap.has_failed();
+                unheld(why)
+            }
+            error => GitFailure(format!("git cannot be run: {error}")),
+        })?
+    }
+
+    /// Runs `git WORDS` outside of the sandbox, with the network and the user's settings, in a directory of the server that no
+    /// repository of others has settings for.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub async fn outside(
+        &self,
+        directory: &Path,
+        words: &[&str],
+        bounds: GitBounds,
+    ) -> Result<GitAnswer, GitFailure> {
+        let spec = ProcessSpec::new("git", directory, self.environment.clone()).args(words);
+        let done = self.finish(spec, bounds).await;
+        done.map_err(|error| GitFailure(format!("git cannot be run: {error}")))?
+    }
+
+    async fn finish(
+        &self,
+        spec: ProcessSpec,
+        bounds: GitBounds,
+    ) -> Result<Result<GitAnswer, GitFailure>, ChildError> {
         let limits = Limits {
             wall_clock: bounds.time,
             grace: Duration::from_secs(1),
@@ -153,15 +183,8 @@ impl Git {
         let outcome = self
             .children
             .run(spec, &limits, None, &CancellationToken::new())
-            .await;
-        let outcome = outcome.map_err(|error| match error {
-            ChildError::Confinement(why) => {
-                sandbox.bubblewrap.has_failed();
-                unheld(why)
-            }
-            error => GitFailure(format!("git cannot be run: {error}")),
-        })?;
-        match outcome.exit {
+            .await?;
+        Ok(match outcome.exit {
             Exit::Exited(code) => Ok(GitAnswer {
                 code,
                 is_cut: outcome.output.is_truncated(),
@@ -170,6 +193,6 @@ impl Git {
             Exit::Signaled(_) | Exit::OverMemory(_) | Exit::TimedOut | Exit::Cancelled => {
                 Err(GitFailure("git did not answer in time.".to_owned()))
             }
-        }
+        })
     }
 }
