@@ -99,6 +99,90 @@ async fn a_change_is_seen_compared_and_committed() {
 }
 
 #[tokio::test]
+async fn files_that_were_removed_or_moved_are_committed_and_a_merge_is_left_alone() {
+    let workspace = repository();
+    workspace.git(&["mv", "boil.txt", "kettle.txt"]);
+    workspace.git(&["rm", "-q", "old.txt"]);
+    write(&workspace, "new.txt", "1\n");
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let status = client.call("git/status", json!({})).await;
+    let paths: Vec<&str> = status["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["boil.txt", "kettle.txt", "new.txt", "old.txt"]);
+    client
+        .call("git/commit", json!({ "message": "Tidy", "paths": paths }))
+        .await;
+    assert_eq!(
+        workspace.git(&["ls-tree", "--name-only", "HEAD"]),
+        "kettle.txt\nnew.txt"
+    );
+    assert_eq!(workspace.git(&["status", "--porcelain", "--", ":!.craft"]), "");
+
+    for (branch, text) in [("green", "80\n"), ("black", "100\n")] {
+        workspace.git(&["checkout", "-q", "-B", branch, "main"]);
+        write(&workspace, "kettle.txt", text);
+        workspace.git(&["commit", "-qam", branch]);
+    }
+    // It ends with an error, since it conflicts.
+    workspace.git(&["config", "alias.clash", "!git merge green >&2 || true"]);
+    workspace.git(&["clash"]);
+    let before = workspace.git(&["status", "--porcelain=v2"]);
+    let status = client.call("git/status", json!({})).await;
+    assert_eq!(changed(&status), ["kettle.txt conflicted"]);
+    let refused = client
+        .answer_to(
+            "git/commit",
+            json!({ "message": "Both", "paths": ["kettle.txt"] }),
+        )
+        .await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("during a merge"),
+        "{refused}"
+    );
+    assert_eq!(workspace.git(&["status", "--porcelain=v2"]), before);
+}
+
+#[tokio::test]
+async fn what_the_agent_may_not_read_is_in_no_diff() {
+    let workspace = repository();
+    workspace.configure(&json!({ "Permissions": { "Rules": [{ "Action": "deny", "Path": "vault/**" }] } }));
+    std::fs::create_dir(workspace.path().join("vault")).unwrap();
+    for name in ["vault/known", ".env"] {
+        write(&workspace, name, "old leaves\n");
+    }
+    workspace.git(&["add", "-f", "."]);
+    workspace.git(&["commit", "-qm", "Secrets"]);
+    workspace.git(&["branch", "green"]);
+    for name in ["vault/known", ".env", "vault/new", ".env.local"] {
+        write(&workspace, name, "new leaves\n");
+    }
+    write(&workspace, "boil.txt", "95\n");
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    for params in [
+        json!({}),
+        json!({ "base": "refs/heads/green" }),
+        json!({ "paths": [".env", "boil.txt", "vault"] }),
+    ] {
+        let diff = client.call("git/diff", params.clone()).await;
+        let text = diff["diff"].as_str().unwrap();
+        assert!(
+            text.contains("95") && !text.contains("leaves"),
+            "{params}: {diff}"
+        );
+        assert_eq!(diff["truncated"], true, "{params}");
+    }
+}
+
+#[tokio::test]
 async fn the_folder_of_a_thread_can_lie_deep_in_a_repository_without_commits() {
     let workspace = Workspace::new();
     workspace.git(&["init", "-q", "-b", "main"]);
@@ -136,7 +220,7 @@ async fn what_cannot_be_done_is_said_in_gits_words() {
         ("git/commit", json!({ "message": " ", "paths": ["boil.txt"] })),
         ("git/commit", json!({ "message": "Boil", "paths": [] })),
         ("git/diff", json!({ "base": "--output=stolen" })),
-        ("git/diff", json!({ "paths": vec!["x"; 501] })),
+        ("git/diff", json!({ "paths": vec!["x"; 2001] })),
     ] {
         let answer = client.answer_to(method, params).await;
         assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");

@@ -75,6 +75,23 @@ test("a commit that a hook refuses says why and loses nothing", async ({ page, b
   await expect(message).toHaveValue("Boil hotter");
 });
 
+test("a branch is pushed after its user has seen where to", async ({ page, bench }) => {
+  repository(bench);
+  const remote = join(bench.folder, "tea.git");
+  rmSync(remote, { recursive: true, force: true });
+  git(bench, "init", "-q", "--bare", remote);
+  git(bench, "remote", "add", "origin", remote);
+  await page.goto("/#/changes");
+  await page.getByRole("button", { name: "Push…" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText(remote);
+  await expect(dialog).toContainText("1 commit");
+  await expect(dialog.getByRole("listitem")).toContainText("Boil");
+  await dialog.getByRole("button", { name: "Push", exact: true }).click();
+  await expect(page.getByText("Pushed to origin")).toBeVisible();
+  expect(git(bench, "ls-remote", remote, "refs/heads/main")).toContain(git(bench, "rev-parse", "HEAD"));
+});
+
 test("files are found, opened at a line, and asked about", async ({ page, bench }) => {
   repository(bench);
   await page.goto("/#/");
@@ -94,7 +111,7 @@ test("files are found, opened at a line, and asked about", async ({ page, bench 
   await expect(page.locator(".file-lines .found")).toContainText("Black tea.");
   await page.getByRole("button", { name: "Ask about it" }).click();
   await page.goto("/#/new");
-  await expect(field(page)).toHaveValue("@src/kettle.rs:2 ");
+  await expect(field(page)).toHaveValue("@src/kettle.rs line 2 ");
   await field(page).fill("");
 });
 
@@ -169,11 +186,16 @@ test("a question is answered by a key", async ({ page, bench }) => {
   await fresh(page, "run `touch by-key.txt`");
   await expect(allow(page)).toBeEnabled();
   await page.keyboard.press("Alt+W");
+  await page.waitForTimeout(600);
   await page.locator(".ask").first().press("n");
   await expect(page.locator(".ask")).toHaveCount(0);
   expect(existsSync(join(bench.workspace, "by-key.txt"))).toBe(false);
   await fresh(page, "run `touch by-key.txt`");
   await expect(allow(page)).toBeEnabled();
-  await page.locator(".ask").press("y");
+  await page.locator(".ask").focus();
+  await page.keyboard.press("y");
+  await expect(allow(page)).toBeEnabled();
+  await page.waitForTimeout(600);
+  await page.keyboard.press("y");
   await expect.poll(() => existsSync(join(bench.workspace, "by-key.txt"))).toBe(true);
 });

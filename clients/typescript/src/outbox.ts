@@ -8,7 +8,8 @@ const MAX_IN_FLIGHT = 28;
 const MAX_WAITING = 1_000;
 const REQUEST_MS = 120_000;
 /** Requests that change nothing, by their last word. */
-const READS = /(^|\/)(list|read|get|search|find|view|explain|stats|suggestions|schema|segment|validate|logs)$/;
+const READS =
+  /(^|\/)(list|read|get|search|find|grep|view|explain|stats|status|diff|branches|plan|suggestions|schema|segment|validate|logs)$/;
 /** Subscriptions end with their connection, and start again on the next one. */
 const OF_CONNECTION = new Set(["thread/subscribe", "thread/unsubscribe"]);
 

@@ -4502,8 +4502,8 @@ export interface CommitMessageSuggestParams {
   maxDiffChars?: number;
   /** The files, at least one. */
   paths: string[];
-  /** The Thread whose model and settings are used. */
-  threadId: string;
+  /** The Thread whose model and settings are used. Extension: those of the workspace when left out. */
+  threadId?: string;
 }
 
 /** Result of `workspace/commitMessage/suggest`. */
@@ -5950,7 +5950,7 @@ export interface GitStatusResult {
 export interface GitDiffParams {
   /** The branch to compare with, by its full name (`refs/heads/main`); the last commit when left out. */
   base?: string;
-  /** The files to compare, relative to the folder; all when empty. At most 500. */
+  /** The files to compare, relative to the folder; all when empty. At most 2,000. */
   paths?: string[];
   /** The Thread whose folder is meant; the workspace when left out. */
   threadId?: string;
@@ -5960,7 +5960,7 @@ export interface GitDiffParams {
 export interface GitDiffResult {
   /**
    * Unified diff, git style, paths relative to the folder. Files that git does not know are in it, 40 of them at most.
-   * Empty when it would be longer than 4 MiB: ask for fewer files.
+   * Empty when it would be longer than 4 MiB: ask for fewer files. Files that may have secrets, or that a rule refuses, are not in it.
    */
   diff: string;
   /** Whether something is left out. */
@@ -5983,7 +5983,7 @@ export interface GitBranchesResult {
 export interface GitCommitParams {
   /** The message, 1 to 16,384 bytes. */
   message: string;
-  /** The files whose changes are committed, relative to the folder. 1 to 500. */
+  /** The files whose changes are committed, relative to the folder. 1 to 2,000. */
   paths: string[];
   /** The Thread whose folder is meant; the workspace when left out. */
   threadId?: string;
@@ -5993,7 +5993,53 @@ export interface GitCommitParams {
 export interface GitCommitResult {
   /** The commit, in hexadecimal. */
   commit: string;
-  /** What git and the hooks printed, at most 64 KiB. */
+  /** What the hooks printed, at most 64 KiB. */
+  output: string;
+}
+
+/** Parameters of `git/push/plan`. */
+export interface GitPushPlanParams {
+  /** The remote; `origin` when left out, or the first one. */
+  remote?: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** What `git/push` would send, and where to: all that a user should see before. */
+export interface GitPushPlan {
+  /** The branch, here and there. */
+  branch: string;
+  /** The newest of them, a line each: the short name and the first line of the message. At most 50. */
+  commits: string[];
+  /** Commits that no known branch of the remote has. */
+  count: number;
+  /** The commit that is pushed, in hexadecimal. */
+  head: string;
+  /** The chosen one. */
+  remote: string;
+  /** The remotes, by name. */
+  remotes: string[];
+  /** Its address for pushes, as git would use it. A password in it is shown as `***`. */
+  url: string;
+}
+
+/** Parameters of `git/push`: what the user has seen in the plan. Nothing is pushed when any of it is another one now. */
+export interface GitPushParams {
+  /** `branch` of the plan. */
+  branch: string;
+  /** `head` of the plan. */
+  head: string;
+  /** `remote` of the plan. */
+  remote: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+  /** `url` of the plan. */
+  url: string;
+}
+
+/** Result of `git/push`. */
+export interface GitPushResult {
+  /** What git and the remote said, at most 64 KiB. */
   output: string;
 }
 
@@ -6433,7 +6479,11 @@ export interface Requests {
   "git/branches": { params: GitBranchesParams; result: GitBranchesResult };
   /** Extension: commits the changes of some files, and of no others. Hooks of the repository run in the sandbox. */
   "git/commit": { params: GitCommitParams; result: GitCommitResult };
-  /** Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out. */
+  /** Extension: says what `git/push` would send, and where to. */
+  "git/push/plan": { params: GitPushPlanParams; result: GitPushPlan };
+  /** Extension: pushes the branch, never by force, outside of the sandbox and with the user's keys. A client asks its user first. */
+  "git/push": { params: GitPushParams; result: GitPushResult };
+  /** Extension: finds files of the workspace by a part of their path. Ignored files are left out. */
   "workspace/files/find": { params: WorkspaceFilesFindParams; result: WorkspaceFilesFindResult };
   /** Extension: lists a directory. */
   "workspace/files/list": { params: WorkspaceFilesListParams; result: WorkspaceFilesListResult };

@@ -4,7 +4,7 @@ use bobbin_files::search::{FoundPath, MAX_FILES, search};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::file::types::{WorkspaceFile, WorkspaceFilesFindParams, WorkspaceFilesFindResult};
 
-use crate::place::Place;
+use crate::folder::Folder;
 
 /// Default limit of files in an answer.
 const USUAL: usize = 50;
@@ -12,7 +12,7 @@ const USUAL: usize = 50;
 const MAX_QUERY: usize = 1000;
 
 pub(crate) fn find(
-    place: &Place,
+    folder: &Folder,
     params: &WorkspaceFilesFindParams,
 ) -> Result<WorkspaceFilesFindResult, RpcError> {
     let limit = params.limit.map_or(USUAL, |limit| limit as usize);
@@ -27,13 +27,12 @@ pub(crate) fn find(
         )));
     }
     let file = |entry: FoundPath| {
-        let path = entry.path.strip_prefix(&place.root).ok()?;
         Some(WorkspaceFile {
-            path: path.to_str()?.to_owned(),
+            path: folder.name(&entry.path)?.to_owned(),
             is_directory: entry.is_directory,
         })
     };
-    let found = search(&place.root, &params.query);
+    let found = search(&folder.root, &params.query);
     Ok(WorkspaceFilesFindResult {
         files: found.into_iter().filter_map(file).take(limit).collect(),
     })

@@ -1,17 +1,15 @@
 //! Finds lines of files by their text.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bobbin_files::open_regular;
+use bobbin_files::Opener;
 use bobbin_files::search::{FoundPath, all_under};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::file::types::{WorkspaceFilesGrepResult, WorkspaceFilesMatch};
-use bobbin_policy::Reserved;
 use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, SearcherBuilder, sinks::Lossy};
 
-use crate::place::Place;
+use crate::folder::Folder;
 
 /// Longest text to look for, bytes.
 const MAX_QUERY_BYTES: usize = 1_000;
@@ -28,7 +26,7 @@ const MAX_LINE_CHARS: usize = 300;
 /// Longest search.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-pub(crate) fn grep(place: &Place, query: &str) -> Result<WorkspaceFilesGrepResult, RpcError> {
+pub(crate) fn grep(folder: &Folder, query: &str) -> Result<WorkspaceFilesGrepResult, RpcError> {
     if query.trim().is_empty() || query.len() > MAX_QUERY_BYTES || query.contains('\n') {
         let why = format!("'query' must be one line of 1 to {MAX_QUERY_BYTES} bytes.");
         return Err(RpcError::invalid_params(why));
@@ -43,23 +41,27 @@ pub(crate) fn grep(place: &Place, query: &str) -> Result<WorkspaceFilesGrepResul
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(MAX_LINE_BYTES))
         .build();
-    let reserved = Reserved::of(&place.root);
-    let files = all_under(&place.root, MAX_FILES);
+    let started = Instant::now();
+    let check = folder.check();
+    let mut opener = Opener::default();
+    let files = all_under(&folder.root, MAX_FILES);
     let mut result = WorkspaceFilesGrepResult {
         truncated: files.len() == MAX_FILES,
         ..WorkspaceFilesGrepResult::default()
     };
-    let started = Instant::now();
     for FoundPath { path, is_directory } in files {
-        if started.elapsed() > MAX_TIME || result.matches.len() > MAX_MATCHES {
+        if started.elapsed() > MAX_TIME
+            || folder.cancelled.is_cancelled()
+            || result.matches.len() > MAX_MATCHES
+        {
             result.truncated = true;
             break;
         }
-        let name = path.strip_prefix(&place.root).ok().and_then(Path::to_str);
-        let Some(name) = name.filter(|_| !is_directory) else {
+        let Some(name) = folder.name(&path).filter(|_| !is_directory) else {
             continue;
         };
-        let Ok(file) = open_regular(&path) else { continue };
+        let Ok(real) = check.path(name) else { continue };
+        let Ok(file) = opener.open(&real) else { continue };
         if file.metadata().map_or(true, |found| found.len() > MAX_FILE_BYTES) {
             continue;
         }
@@ -74,7 +76,7 @@ pub(crate) fn grep(place: &Place, query: &str) -> Result<WorkspaceFilesGrepResul
         };
         // What is not text, or has too long a line, is left out.
         let searched = searcher.search_file(&matcher, &file, Lossy(matched));
-        if searched.is_err() || (result.matches.len() > before && !place.shows(&path, &reserved)) {
+        if searched.is_err() {
             result.matches.truncate(before);
         }
     }

@@ -1,16 +1,17 @@
-//! The handlers. What reads the disk runs on blocking threads, a few at a time.
+//! The handlers. Blocking threads read the disk, a few at a time.
 
-use bobbin_model::TurnFeatures;
-use bobbin_native::client::{Client, fail, handle, refuse};
+use bobbin_native::client::{Client, environment, refuse};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::file::types::{
     WorkspaceFilesFindParams, WorkspaceFilesGrepParams, WorkspaceFilesListParams, WorkspaceFilesReadParams,
 };
 use bobbin_peer::Responder;
 use serde::Serialize;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 use crate::Browse;
-use crate::place::Place;
+use crate::folder::Folder;
 use crate::{find, grep, read};
 
 pub(crate) async fn find(
@@ -19,10 +20,8 @@ pub(crate) async fn find(
     params: WorkspaceFilesFindParams,
     responder: Responder,
 ) {
-    serve(client, all, None, responder, move |place| {
-        find::find(place, &params)
-    })
-    .await;
+    let work = move |folder: &Folder| find::find(folder, &params);
+    serve(client, &all.searches, None, responder, work).await;
 }
 
 pub(crate) async fn list(
@@ -32,10 +31,8 @@ pub(crate) async fn list(
     responder: Responder,
 ) {
     let path = params.path.filter(|path| !path.is_empty());
-    serve(client, all, params.thread_id, responder, move |place| {
-        read::list(place, path.as_deref())
-    })
-    .await;
+    let work = move |folder: &Folder| read::list(folder, path.as_deref());
+    serve(client, &all.reads, params.thread_id.as_deref(), responder, work).await;
 }
 
 pub(crate) async fn read(
@@ -44,10 +41,8 @@ pub(crate) async fn read(
     params: WorkspaceFilesReadParams,
     responder: Responder,
 ) {
-    serve(client, all, params.thread_id, responder, move |place| {
-        read::read(place, &params.path)
-    })
-    .await;
+    let work = move |folder: &Folder| read::read(folder, &params.path);
+    serve(client, &all.reads, params.thread_id.as_deref(), responder, work).await;
 }
 
 pub(crate) async fn grep(
@@ -56,49 +51,43 @@ pub(crate) async fn grep(
     params: WorkspaceFilesGrepParams,
     responder: Responder,
 ) {
-    serve(client, all, params.thread_id, responder, move |place| {
-        grep::grep(place, &params.query)
-    })
+    let work = move |folder: &Folder| grep::grep(folder, &params.query);
+    serve(
+        client,
+        &all.searches,
+        params.thread_id.as_deref(),
+        responder,
+        work,
+    )
     .await;
 }
 
 /// Answers with what `work` finds in the folder of a Thread, or in the workspace.
 async fn serve<T: Serialize + Send + 'static>(
     client: &Client,
-    all: &Browse,
-    thread: Option<String>,
+    permits: &Arc<Semaphore>,
+    thread: Option<&str>,
     responder: Responder,
-    work: impl FnOnce(&Place) -> Result<T, RpcError> + Send + 'static,
+    work: impl FnOnce(&Folder) -> Result<T, RpcError> + Send + 'static,
 ) {
-    let (thread, responder) = match thread {
-        None => (None, responder),
-        Some(thread) => match handle(client, &thread, responder).await {
-            Some((thread, responder)) => (Some(thread), responder),
-            None => return,
-        },
+    let Some((environment, responder)) = environment(client, thread, responder).await else {
+        return;
     };
-    let (threads, permits) = (client.threads().clone(), all.permits.clone());
+    let permits = permits.clone();
     client.answer_large(responder, async move |responder| {
-        let settings = threads.settings();
-        let place = match thread {
-            None => settings.environment_of(None, &TurnFeatures::default()),
-            Some(thread) => match threads.snapshot(&thread).await {
-                Ok(snapshot) => {
-                    let config = snapshot.state.header.config.as_ref();
-                    settings.environment_of(config, &TurnFeatures::default())
-                }
-                Err(error) => return fail(responder, &error),
-            },
-        };
-        let place = Place {
-            root: place.root,
-            policy: place.policy,
+        let folder = Folder {
+            root: environment.root,
+            policy: environment.policy,
+            cancelled: responder.token().clone(),
         };
         let Ok(permit) = permits.acquire_owned().await else {
             return refuse(responder, RpcError::internal_error("The server ends."));
         };
+        if folder.cancelled.is_cancelled() {
+            return drop(responder);
+        }
         let looking = tokio::task::spawn_blocking(move || {
-            let found = work(&place);
+            let found = work(&folder);
             drop(permit);
             found
         });
@@ -106,7 +95,7 @@ async fn serve<T: Serialize + Send + 'static>(
             Ok(Ok(found)) => responder.ok(found),
             Ok(Err(error)) => refuse(responder, error),
             Err(error) => {
-                tracing::error!(%error, "a look at files ended badly");
+                tracing::error!(%error, "files could not be read");
                 refuse(
                     responder,
                     RpcError::internal_error("The files could not be read."),

@@ -4,9 +4,9 @@
 //! agent, or ask about: files with secrets are for an editor.
 
 mod find;
+mod folder;
 mod grep;
 mod handlers;
-mod place;
 mod read;
 
 use std::sync::Arc;
@@ -19,19 +19,23 @@ use bobbin_native_wire::file::types::{
 };
 use tokio::sync::Semaphore;
 
-/// Most looks at the disk at once for all clients; others wait.
-const AT_ONCE: usize = 2;
+/// Most directories and files that are read at once for all clients; others wait.
+const READS: usize = 2;
+/// Most searches at once for all clients; others wait.
+const SEARCHES: usize = 2;
 
 /// The files of the workspace. Cheap to clone.
 #[derive(Clone)]
 pub struct Browse {
-    permits: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
+    searches: Arc<Semaphore>,
 }
 
 impl Default for Browse {
     fn default() -> Self {
         Self {
-            permits: Arc::new(Semaphore::new(AT_ONCE)),
+            reads: Arc::new(Semaphore::new(READS)),
+            searches: Arc::new(Semaphore::new(SEARCHES)),
         }
     }
 }
@@ -44,7 +48,7 @@ static GROUP: Group = Group {
         Page::WORKSPACE, Some("extensions.workspaceFiles");
         request "workspace/files/find" (WorkspaceFilesFindParams => WorkspaceFilesFindResult)
             [] wait_with(of Browse) handlers::find, needs Read:
-            "Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out.",
+            "Extension: finds files of the workspace by a part of their path. Ignored files are left out.",
             test "server/pictures: files_are_found_by_a_part_of_their_path";
         request "workspace/files/list" (WorkspaceFilesListParams => WorkspaceFilesListResult)
             [ThreadNotFound] wait_with(of Browse) handlers::list, needs Read:

@@ -5,13 +5,13 @@ use std::io::{self, Read as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, media_type};
-use bobbin_files::{IgnoreRules, Ignores, open_regular, shown};
+use bobbin_files::{IgnoreRules, Ignores, open_file, shown};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::file::types::{
     WorkspaceFilesEntry, WorkspaceFilesListResult, WorkspaceFilesReadResult,
 };
 
-use crate::place::Place;
+use crate::folder::Folder;
 
 /// Most entries of a directory.
 const MAX_ENTRIES: usize = 2_000;
@@ -28,16 +28,16 @@ const IGNORES: IgnoreRules = IgnoreRules {
 };
 
 /// Lists a directory.
-pub(crate) fn list(place: &Place, path: Option<&str>) -> Result<WorkspaceFilesListResult, RpcError> {
+pub(crate) fn list(folder: &Folder, path: Option<&str>) -> Result<WorkspaceFilesListResult, RpcError> {
     let directory = match path {
-        Some(path) => place.shown(path)?,
-        None => place.root.clone(),
+        Some(path) => folder.shown(path)?,
+        None => folder.root.clone(),
     };
     let failed = |error: io::Error| {
-        let directory = shown(&place.root, &directory);
+        let directory = shown(&folder.root, &directory);
         RpcError::invalid_params(format!("{directory} cannot be listed: {error}."))
     };
-    let ignores = Ignores::new(&place.root, IGNORES);
+    let ignores = Ignores::new(&folder.root, IGNORES);
     let mut entries = Vec::new();
     let mut seen = 0;
     for entry in std::fs::read_dir(&directory).map_err(failed)? {
@@ -67,19 +67,19 @@ pub(crate) fn list(place: &Place, path: Option<&str>) -> Result<WorkspaceFilesLi
 }
 
 /// Reads a text or a picture.
-pub(crate) fn read(place: &Place, path: &str) -> Result<WorkspaceFilesReadResult, RpcError> {
-    let real = place.shown(path)?;
+pub(crate) fn read(folder: &Folder, path: &str) -> Result<WorkspaceFilesReadResult, RpcError> {
+    let real = folder.shown(path)?;
     let failed = |error: io::Error| {
-        let shown = shown(&place.root, &real);
+        let shown = shown(&folder.root, &real);
         RpcError::invalid_params(format!("{shown} cannot be read: {error}."))
     };
-    let file = open_regular(&real).map_err(failed)?;
+    let file = open_file(&real).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     let mut bytes = Vec::new();
     let limit = MAX_TEXT_BYTES.max(MAX_PICTURE_BYTES) + 1;
     file.take(limit as u64).read_to_end(&mut bytes).map_err(failed)?;
     let mut result = WorkspaceFilesReadResult {
-        path: shown(&place.root, &real),
+        path: shown(&folder.root, &real),
         absolute_path: real.to_string_lossy().into_owned(),
         size,
         ..WorkspaceFilesReadResult::default()

@@ -19,4 +19,4 @@ mod version;
 mod view;
 
 pub use connection::serve;
-pub use version::is_untried;
+pub use version::untried;

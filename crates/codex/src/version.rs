@@ -5,7 +5,7 @@ const TRIED: (u32, u32, u32) = (0, 171, 0);
 
 /// Returns what a user should know of an installed client: `said` is what `codex --version` printed. `None` if it is not
 /// newer than those that were tried.
-pub fn is_untried(said: &str) -> Option<String> {
+pub fn untried(said: &str) -> Option<String> {
     let version = said.split_whitespace().last()?;
     // A preview of a version counts as that version.
     let mut parts = version.split(['.', '-']).map(str::parse);
@@ -30,14 +30,14 @@ mod tests {
             "what",
             "codex-cli x.y.z",
         ] {
-            assert_eq!(is_untried(said), None, "{said}");
+            assert_eq!(untried(said), None, "{said}");
         }
         for (said, version) in [
             ("codex-cli 0.171.1", "0.171.1"),
             ("codex-cli 0.200.0-alpha.3\n", "0.200.0-alpha.3"),
             ("codex-cli 1.0.0", "1.0.0"),
         ] {
-            let told = is_untried(said).unwrap();
+            let told = untried(said).unwrap();
             assert!(told.starts_with(&format!("codex {version} is newer")), "{told}");
         }
     }

@@ -1,7 +1,6 @@
-//! The handlers. Git runs in tasks that end with the connection.
+//! The handlers.
 
-use bobbin_model::TurnFeatures;
-use bobbin_native::client::{Client, fail, handle, refuse};
+use bobbin_native::client::{Client, environment, refuse};
 use bobbin_native_wire::RpcError;
 use bobbin_peer::Responder;
 use serde::Serialize;
@@ -23,7 +22,7 @@ pub(crate) async fn status(
         client,
         all,
         params.thread_id,
-        responder,
+        (responder, How::Reads),
         move |repository| async move { repository.status().await },
     )
     .await;
@@ -34,7 +33,7 @@ pub(crate) async fn diff(client: &Client, all: &Repositories, params: GitDiffPar
         client,
         all,
         params.thread_id,
-        responder,
+        (responder, How::Reads),
         move |repository| async move { repository.diff(params.base.as_deref(), &params.paths).await },
     )
     .await;
@@ -50,7 +49,7 @@ pub(crate) async fn branches(
         client,
         all,
         params.thread_id,
-        responder,
+        (responder, How::Reads),
         move |repository| async move { repository.branches().await },
     )
     .await;
@@ -66,7 +65,7 @@ pub(crate) async fn commit(
         client,
         all,
         params.thread_id,
-        responder,
+        (responder, How::Writes),
         move |repository| async move { repository.commit(&params.message, &params.paths).await },
     )
     .await;
@@ -82,7 +81,7 @@ pub(crate) async fn push_plan(
         client,
         all,
         params.thread_id,
-        responder,
+        (responder, How::Reads),
         move |repository| async move {
             let ready = push::plan(&repository, params.remote.as_deref()).await?;
             Ok(ready.plan)
@@ -98,56 +97,67 @@ pub(crate) async fn push(
     responder: Responder,
 ) {
     let thread = params.thread_id.take();
-    serve(client, all, thread, responder, move |repository| async move {
-        push::push(&repository, &params).await
-    })
+    serve(
+        client,
+        all,
+        thread,
+        (responder, How::Writes),
+        move |repository| async move { push::push(&repository, &params).await },
+    )
     .await;
 }
 
-/// Answers with what `work` makes of the repository of a Thread's folder, or of the workspace.
+/// Answers with what `work` makes of the repository of a Thread's folder, or of the workspace. What only reads ends when its
+/// client no longer waits. What writes goes on: a git that is killed leaves its lock behind.
 async fn serve<T, F>(
     client: &Client,
     all: &Repositories,
     thread: Option<String>,
-    responder: Responder,
+    (responder, how): (Responder, How),
     work: impl FnOnce(Repository) -> F + Send + 'static,
 ) where
     T: Serialize + Send + 'static,
     F: Future<Output = Result<T, RpcError>> + Send + 'static,
 {
-    let (thread, responder) = match thread {
-        None => (None, responder),
-        Some(thread) => match handle(client, &thread, responder).await {
-            Some((thread, responder)) => (Some(thread), responder),
-            None => return,
-        },
+    let Some((environment, responder)) = environment(client, thread.as_deref(), responder).await else {
+        return;
     };
-    let (threads, all) = (client.threads().clone(), all.clone());
+    let repository = Repository {
+        git: all.git.clone(),
+        root: environment.root,
+        policy: environment.policy,
+    };
+    let permits = match how {
+        How::Reads => all.reads.clone(),
+        How::Writes => all.writes.clone(),
+    };
     client.answer_large(responder, async move |responder| {
-        let settings = threads.settings();
-        let root = match thread {
-            None => settings.workspace.clone(),
-            Some(thread) => match threads.snapshot(&thread).await {
-                Ok(snapshot) => {
-                    let config = snapshot.state.header.config.as_ref();
-                    settings.environment_of(config, &TurnFeatures::default()).root
-                }
-                Err(error) => return fail(responder, &error),
-            },
-        };
         let cancelled = responder.token().clone();
-        let work = async {
-            let _permit = all.permits.acquire().await;
-            work(Repository { git: all.git, root }).await
+        let work = async move {
+            let _permit = permits.acquire().await;
+            work(repository).await
         };
-        tokio::select! {
-            biased;
-            // The client no longer waits.
-            () = cancelled.cancelled() => drop(responder),
-            done = work => match done {
-                Ok(result) => responder.ok(result),
-                Err(error) => refuse(responder, error),
+        let done = match how {
+            How::Reads => tokio::select! {
+                biased;
+                () = cancelled.cancelled() => return drop(responder),
+                done = work => done,
             },
+            How::Writes => match tokio::spawn(work).await {
+                Ok(done) => done,
+                Err(error) => Err(RpcError::internal_error(format!("Git could not be run: {error}"))),
+            },
+        };
+        match done {
+            Ok(result) => responder.ok(result),
+            Err(error) => refuse(responder, error),
         }
     });
+}
+
+/// Whether a run of git only reads.
+#[derive(Clone, Copy)]
+enum How {
+    Reads,
+    Writes,
 }

@@ -2,7 +2,8 @@
 //!
 //! A push runs outside of the sandbox: see `push`.
 //!
-//! The commands of the user's own work, so no Thread records them. Git runs as [`bobbin_tools::Git`] says: it reads in a
+//! These are acts of the user, so no Thread records them. A commit needs the right to answer approvals: whoever may allow a
+//! command in the sandbox may make one. Git runs as [`bobbin_tools::Git`] says: it reads in a
 //! sandbox without write access and network, and commits in the sandbox of commands, with the hooks of the repository.
 
 mod handlers;
@@ -23,14 +24,17 @@ use types::{
     GitPushParams, GitPushPlan, GitPushPlanParams, GitPushResult, GitStatusParams, GitStatusResult,
 };
 
-/// Most runs of git at once for all clients; others wait.
-const AT_ONCE: usize = 2;
+/// Most questions to git at once for all clients; others wait.
+const READS: usize = 2;
+/// Most commits and pushes at once for all clients; others wait.
+const WRITES: usize = 1;
 
 /// The repositories of the workspace. Cheap to clone.
 #[derive(Clone)]
 pub struct Repositories {
     git: Git,
-    permits: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
 }
 
 impl Repositories {
@@ -38,7 +42,8 @@ impl Repositories {
     pub fn new(git: Git) -> Self {
         Self {
             git,
-            permits: Arc::new(Semaphore::new(AT_ONCE)),
+            reads: Arc::new(Semaphore::new(READS)),
+            writes: Arc::new(Semaphore::new(WRITES)),
         }
     }
 }
@@ -68,11 +73,13 @@ static GROUP: Group = Group {
         request "git/push/plan" (GitPushPlanParams => GitPushPlan)
             [ThreadNotFound] wait_with(of Repositories) handlers::push_plan, needs Read:
             "Extension: says what `git/push` would send, and where to.",
-            test "server/git: a_commit_is_pushed_as_its_user_has_seen_it";
+            test "server/git: a_commit_is_pushed_as_its_user_has_seen_it",
+            unplayed "the address of a remote differs from one machine to the next";
         request "git/push" (GitPushParams => GitPushResult)
             [ThreadNotFound] wait_with(of Repositories) handlers::push, needs Own:
             "Extension: pushes the branch, never by force, outside of the sandbox and with the user's keys. A client asks its user first.",
-            test "server/git: a_commit_is_pushed_as_its_user_has_seen_it";
+            test "server/git: a_commit_is_pushed_as_its_user_has_seen_it",
+            unplayed "the address of a remote differs from one machine to the next";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<Repositories>().is_some() {

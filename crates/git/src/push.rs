@@ -51,7 +51,7 @@ pub(crate) async fn plan(repository: &Repository, remote: Option<&str>) -> Resul
     };
     if !is_plain(url) {
         return Err(RpcError::invalid_request(format!(
-            "Bobbin does not push to {}: only https, ssh and directories are addresses that start no program of the \
+            "Bobbin does not push to {}: only https, ssh and absolute paths are addresses that start no program of the \
              repository.",
             masked(url)
         )));
@@ -141,6 +141,10 @@ fn is_plain(url: &str) -> bool {
         Some(_) => return false,
         // `HELPER::ADDRESS` starts a helper.
         None if url.contains("::") => return false,
+        // The directory that a relative path starts from is not the one that pushes.
+        None if !url.starts_with('/') && !url.split('/').next().is_some_and(|host| host.contains(':')) => {
+            return false;
+        }
         None => url,
     };
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
@@ -178,7 +182,6 @@ mod tests {
             "ssh://git@git.example:22/tea.git",
             "git@git.example:tea.git",
             "/srv/git/tea.git",
-            "../tea.git",
             "file:///srv/git/tea.git",
         ] {
             assert!(is_plain(url), "{url}");
@@ -186,6 +189,8 @@ mod tests {
         for url in [
             "ext::sh -c touch% x",
             "fd::3",
+            "../tea.git",
+            "tea.git",
             "persistent-https://git.example/x",
             "-oProxyCommand=x",
             "ssh://-oProxyCommand=x/tea",

@@ -1,18 +1,23 @@
 //! What is asked of git, and how.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::policy::Policy;
 use bobbin_native_wire::RpcError;
+use bobbin_policy::Shown;
 use bobbin_tools::{Git, GitAnswer, GitBounds, GitFailure};
 
 use crate::status;
-use crate::types::{GitBranchesResult, GitCommitResult, GitDiffResult, GitFileState, GitStatusResult};
+use crate::types::{
+    GitBranchesResult, GitCommitResult, GitDiffResult, GitFile, GitFileState, GitStatusResult,
+};
 
-/// Most files that a request names.
-const MAX_PATHS: usize = 500;
+/// Most files that a request names: as many as a status.
+const MAX_PATHS: usize = 2_000;
 /// Most bytes of the names of these files.
-const MAX_PATH_BYTES: usize = 256 << 10;
+const MAX_PATH_BYTES: usize = 512 << 10;
 /// Longest message of a commit, bytes.
 const MAX_MESSAGE_BYTES: usize = 16 << 10;
 /// Longest diff, bytes.
@@ -21,6 +26,12 @@ const MAX_DIFF_BYTES: usize = 4 << 20;
 const MAX_COMMIT_BYTES: usize = 64 << 10;
 /// Time for a commit and its hooks.
 const COMMIT_TIME: Duration = Duration::from_mins(5);
+/// Bounds of a comparison.
+const DIFF_BOUNDS: GitBounds = GitBounds {
+    time: Duration::from_secs(20),
+    bytes: MAX_DIFF_BYTES,
+    writes: false,
+};
 /// Most files that git does not know and a diff shows.
 const MAX_NEW_FILES: usize = 40;
 /// Most branches of an answer.
@@ -32,19 +43,26 @@ const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// fails, what it says of them.
 const QUIET: &str = "git rev-parse --show-prefix 2>/dev/null || { git rev-parse --show-prefix; exit 1; }; printf '\\0'; \
                      git \"$@\" 2>/dev/null || { git \"$@\" >/dev/null; exit 1; }";
+/// Runs git without what it says of errors; where it fails, with what it says of them.
+const SILENT: &str = "git \"$@\" 2>/dev/null || { git \"$@\" >/dev/null; exit 1; }";
 /// Compares each file with nothing.
 const NEW_FILES: &str = "for file do git --literal-pathspecs diff --no-index --no-ext-diff --no-textconv --no-color \
                          --src-prefix=a/ --dst-prefix=b/ -- /dev/null \"$file\" 2>/dev/null; done; exit 0";
-/// Stages the files behind the message, commits them, and prints the commit on the last line.
+/// Commits the files behind the message, and prints the commit on the last line.
 const COMMIT: &str = "message=$1; shift; \
-                      git -c core.fsmonitor=false --literal-pathspecs add -A -- \"$@\" && \
                       git -c core.fsmonitor=false --literal-pathspecs commit -q -m \"$message\" --only -- \"$@\" && \
                       git rev-parse HEAD";
+/// Has git know files, of whose content it is told by the commit alone.
+const INTEND: &str = "git -c core.fsmonitor=false --literal-pathspecs add --intent-to-add -- \"$@\"";
+/// Takes that back.
+const FORGET: &str = "git -c core.fsmonitor=false --literal-pathspecs rm -q --cached -- \"$@\"";
 
 /// The repository that a folder is in.
 pub(crate) struct Repository {
     pub(crate) git: Git,
     pub(crate) root: PathBuf,
+    /// The rules of the folder's agent: what it may not read is shown to nobody.
+    pub(crate) policy: Arc<dyn Policy>,
 }
 
 impl Repository {
@@ -94,43 +112,103 @@ impl Repository {
             (None, Some(_)) => &["HEAD"],
             (None, None) => &[EMPTY_TREE],
         };
+        let is_unknown = |file: &&GitFile| file.state == GitFileState::Untracked;
+        let unknown = status
+            .files
+            .iter()
+            .filter(is_unknown)
+            .map(|file| file.path.clone());
+        let unknown: Vec<String> = unknown.filter(|path| is_among(path, paths)).collect();
+        let (unknown, hidden_new) = self.split(unknown).await?;
+        let known = if base.is_some() {
+            self.changed(against).await?
+        } else {
+            let known = status.files.iter().filter(|file| !is_unknown(file));
+            known.map(|file| file.path.clone()).collect()
+        };
+        let (_, hidden) = self.split(known).await?;
+        let shown = &unknown[..unknown.len().min(MAX_NEW_FILES)];
+        let mut diff = self.compare(against, paths, &hidden).await?;
+        if !shown.is_empty() {
+            let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+            let new = self.ask(NEW_FILES, &shown, DIFF_BOUNDS).await?;
+            diff.is_cut |= new.is_cut;
+            diff.text.push_str(&new.text);
+        }
+        let is_cut = diff.is_cut || diff.text.len() > MAX_DIFF_BYTES;
+        Ok(GitDiffResult {
+            diff: if is_cut { String::new() } else { diff.text },
+            truncated: is_cut
+                || status.truncated
+                || shown.len() < unknown.len()
+                || !hidden.is_empty()
+                || !hidden_new.is_empty(),
+        })
+    }
+
+    /// Compares files that git knows, but the hidden ones.
+    async fn compare(
+        &self,
+        against: &[&str],
+        paths: &[String],
+        hidden: &[String],
+    ) -> Result<GitAnswer, RpcError> {
         let options = [
+            // The paths below are patterns that leave out.
+            &Git::ALWAYS[..1],
+            &Git::ALWAYS[2..],
             &["diff"],
             Git::DIFF,
             &["--relative", "--src-prefix=a/", "--dst-prefix=b/"],
             against,
+            &["--"],
+        ]
+        .concat();
+        let paths = paths.iter().map(|path| format!(":(literal){path}"));
+        let hidden = hidden.iter().map(|path| format!(":(exclude,literal){path}"));
+        let patterns: Vec<String> = paths.chain(hidden).collect();
+        let words = options.into_iter().chain(patterns.iter().map(String::as_str));
+        let answer = self.ask(SILENT, &words.collect::<Vec<_>>(), DIFF_BOUNDS).await?;
+        if answer.code != 0 {
+            return Err(RpcError::invalid_request(why(&answer)));
+        }
+        Ok(answer)
+    }
+
+    /// Returns the files that differ from where they left a branch.
+    async fn changed(&self, against: &[&str]) -> Result<Vec<String>, RpcError> {
+        let options = [
+            Git::ALWAYS,
+            &["diff"],
+            Git::DIFF,
+            &["--relative", "--name-only", "-z"],
+            against,
+            &["--"],
         ];
-        let bounds = GitBounds {
-            bytes: MAX_DIFF_BYTES,
-            ..GitBounds::default()
-        };
-        let tracked = self.git.run(&self.root, &options.concat(), paths, bounds).await;
-        let tracked = tracked.map_err(|failure| unusable(&failure))?;
-        if tracked.code != 0 {
-            return Err(RpcError::invalid_request(why(&tracked)));
+        let answer = self.ask(SILENT, &options.concat(), DIFF_BOUNDS).await?;
+        if answer.code != 0 || answer.is_cut {
+            return Err(RpcError::invalid_request(why(&answer)));
         }
-        let unknown: Vec<&str> = status
-            .files
-            .iter()
-            .filter(|file| file.state == GitFileState::Untracked)
-            .map(|file| file.path.as_str())
-            .filter(|path| paths.is_empty() || paths.iter().any(|chosen| Path::new(path).starts_with(chosen)))
-            .collect();
-        let shown = &unknown[..unknown.len().min(MAX_NEW_FILES)];
-        let mut diff = tracked.text;
-        let mut is_cut = tracked.is_cut;
-        if !shown.is_empty() {
-            let new = self.ask(NEW_FILES, shown, bounds).await?;
-            diff.push_str(&new.text);
-            is_cut |= new.is_cut || diff.len() > MAX_DIFF_BYTES;
+        let names = answer.text.split('\0').filter(|name| !name.is_empty());
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Returns which of some files may be shown, and which may not.
+    async fn split(&self, paths: Vec<String>) -> Result<(Vec<String>, Vec<String>), RpcError> {
+        let (root, policy) = (self.root.clone(), self.policy.clone());
+        let judging = tokio::task::spawn_blocking(move || {
+            let check = Shown::of(&root, &*policy);
+            paths.into_iter().partition(|path| check.path(path).is_ok())
+        });
+        let judged = judging.await;
+        let (shown, hidden): (Vec<String>, Vec<String>) =
+            judged.map_err(|_| RpcError::internal_error("The files could not be judged."))?;
+        if hidden.iter().map(String::len).sum::<usize>() > MAX_PATH_BYTES {
+            return Err(RpcError::invalid_request(
+                "Too many of the changed files may not be shown.",
+            ));
         }
-        if is_cut {
-            diff.clear();
-        }
-        Ok(GitDiffResult {
-            diff,
-            truncated: is_cut || status.truncated || shown.len() < unknown.len(),
-        })
+        Ok((shown, hidden))
     }
 
     /// Returns the branches.
@@ -163,15 +241,30 @@ impl Repository {
             let why = format!("'message' must have 1 to {MAX_MESSAGE_BYTES} bytes.");
             return Err(RpcError::invalid_params(why));
         }
-        let words: Vec<&str> = std::iter::once(message)
-            .chain(paths.iter().map(String::as_str))
+        let status = self.status().await?;
+        let is_new = |file: &&GitFile| file.state == GitFileState::Untracked && is_among(&file.path, paths);
+        let new: Vec<&str> = status
+            .files
+            .iter()
+            .filter(is_new)
+            .map(|file| file.path.as_str())
             .collect();
         let bounds = GitBounds {
             time: COMMIT_TIME,
             bytes: MAX_COMMIT_BYTES,
             writes: true,
         };
-        let answer = self.ask(COMMIT, &words, bounds).await?;
+        if !new.is_empty() {
+            let told = self.ask(INTEND, &new, bounds).await?;
+            if told.code != 0 {
+                return Err(RpcError::invalid_request(why(&told)));
+            }
+        }
+        let words = std::iter::once(message).chain(paths.iter().map(String::as_str));
+        let answer = self.ask(COMMIT, &words.collect::<Vec<_>>(), bounds).await?;
+        if answer.code != 0 && !new.is_empty() {
+            self.ask(FORGET, &new, bounds).await?;
+        }
         let said = answer.text.trim_end();
         if answer.code != 0 {
             return Err(RpcError::invalid_request(said));
@@ -214,6 +307,12 @@ fn is_branch(name: &str) -> bool {
         && name.chars().all(is_plain)
         && !name.contains("..")
         && !name.contains("@{")
+}
+
+/// Whether a path is one of some files and directories, or lies in one; all are where none is named.
+fn is_among(path: &str, chosen: &[String]) -> bool {
+    let is_in = |chosen: &String| chosen == "." || Path::new(path).starts_with(chosen);
+    chosen.is_empty() || chosen.iter().any(is_in)
 }
 
 fn bounded(paths: &[String]) -> Result<(), RpcError> {

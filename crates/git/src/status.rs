@@ -17,6 +17,10 @@ pub(crate) fn status(said: &str, prefix: &str, is_cut: bool) -> GitStatusResult 
         ..GitStatusResult::default()
     };
     for entry in said.split('\0') {
+        // A line in the place of what was left out is no path.
+        if is_cut && entry.contains('\n') {
+            continue;
+        }
         if let Some(header) = entry.strip_prefix("# branch.") {
             branch(header, &mut result);
         } else if let Some(file) = file(entry, prefix) {
@@ -24,6 +28,8 @@ pub(crate) fn status(said: &str, prefix: &str, is_cut: bool) -> GitStatusResult 
         }
     }
     result.files.sort_by(|one, other| one.path.cmp(&other.path));
+    // Git names a file that it is to forget and that is still there twice.
+    result.files.dedup_by(|one, other| one.path == other.path);
     result.truncated |= result.files.len() > MAX_FILES;
     result.files.truncate(MAX_FILES);
     result
@@ -65,7 +71,8 @@ fn file(entry: &str, prefix: &str) -> Option<GitFile> {
         "?" => GitFileState::Untracked,
         "u" => GitFileState::Conflicted,
         _ if unstaged == b'D' || (staged == b'D' && unstaged == b'.') => GitFileState::Deleted,
-        _ if staged == b'A' => GitFileState::Added,
+        // `A` behind the dot: git was told of the file, and of no content.
+        _ if staged == b'A' || unstaged == b'A' => GitFileState::Added,
         _ => GitFileState::Modified,
     };
     let path = path.strip_prefix(prefix)?;
@@ -135,7 +142,8 @@ mod tests {
         );
         let fresh = status("# branch.oid (initial)\0# branch.head (detached)\0", "", false);
         assert_eq!((fresh.branch, fresh.head, fresh.truncated), (None, None, false));
-        let many = status(&"? x\0".repeat(MAX_FILES + 1), "", false);
+        let many: Vec<_> = (0..=MAX_FILES).map(|at| format!("? {at}")).collect();
+        let many = status(&many.join("\0"), "", false);
         assert!(many.truncated && many.files.len() == MAX_FILES);
         assert_eq!(status("1 \0 \0garbage", "", true).files, []);
     }

@@ -78,7 +78,7 @@ pub struct GitDiffParams {
     /// The branch to compare with, by its full name (`refs/heads/main`); the last commit when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The files to compare, relative to the folder; all when empty. At most 500.
+    /// The files to compare, relative to the folder; all when empty. At most 2,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
 }
@@ -88,7 +88,7 @@ pub struct GitDiffParams {
 #[serde(rename_all = "camelCase")]
 pub struct GitDiffResult {
     /// Unified diff, git style, paths relative to the folder. Files that git does not know are in it, 40 of them at most.
-    /// Empty when it would be longer than 4 MiB: ask for fewer files.
+    /// Empty when it would be longer than 4 MiB: ask for fewer files. Files that may have secrets, or that a rule refuses, are not in it.
     pub diff: String,
     /// Whether something is left out.
     pub truncated: bool,
@@ -132,7 +132,7 @@ pub struct GitCommitParams {
     pub thread_id: Option<String>,
     /// The message, 1 to 16,384 bytes.
     pub message: String,
-    /// The files whose changes are committed, relative to the folder. 1 to 500.
+    /// The files whose changes are committed, relative to the folder. 1 to 2,000.
     pub paths: Vec<String>,
 }
 

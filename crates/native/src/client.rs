@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bobbin_agent_api::tool::ToolEnvironment;
 use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, StartedTurn, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
@@ -275,6 +276,32 @@ pub async fn handle(
     }
     match client.threads().thread(&ThreadId::new(id)).await {
         Ok(handle) => Some((handle, responder)),
+        Err(error) => {
+            fail(responder, &error);
+            None
+        }
+    }
+}
+
+/// Returns the environment of a Thread's calls, or that of the workspace without one; or answers why it cannot be used.
+pub async fn environment(
+    client: &Client,
+    thread: Option<&str>,
+    responder: Responder,
+) -> Option<(ToolEnvironment, Responder)> {
+    let settings = client.threads().settings();
+    let Some(thread) = thread else {
+        return Some((settings.environment_of(None, &TurnFeatures::default()), responder));
+    };
+    let (thread, responder) = handle(client, thread, responder).await?;
+    match client.threads().snapshot(&thread).await {
+        Ok(snapshot) => {
+            let config = snapshot.state.header.config.as_ref();
+            Some((
+                settings.environment_of(config, &TurnFeatures::default()),
+                responder,
+            ))
+        }
         Err(error) => {
             fail(responder, &error);
             None

@@ -16,10 +16,12 @@ mod secrets;
 pub mod settings;
 #[cfg(test)]
 mod shells_tests;
+mod shown;
 mod trace;
 
 pub use programs::Programs;
 pub use reserved::{Reserved, ordinary};
 pub use rules_policy::RulesPolicy;
 pub use ruling::ruling;
+pub use shown::{Hidden, Shown};
 pub use trace::{Trace, TraceStatus, resolve, trace};

@@ -1,5 +1,6 @@
 //! The page after signing in: Threads at the left, the chosen part at the right, the connection's state at the top.
 import { lazy, Suspense, useEffect, useSyncExternalStore } from "react";
+import { RepositoryProvider } from "../git/status";
 import { useStatus } from "../server/context";
 import { screens } from "../server/screens";
 import { ThreadListProvider } from "../server/threads";
@@ -30,30 +31,32 @@ export function Shell({ onOut }: { onOut: (why: string) => void }) {
   }, [status, onOut]);
   return (
     <ThreadListProvider>
-      {/* biome-ignore lint/a11y/useValidAnchor: the address names a Thread, so the fragment cannot */}
-      <a
-        className="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault();
-          document.getElementById("main")?.focus();
-        }}
-      >
-        Skip to the conversation
-      </a>
-      <div className={route.at === "home" ? "shell at-home" : "shell"}>
-        <Sidebar />
-        <div className="main" id="main" tabIndex={-1}>
-          <Offline />
-          <Suspense fallback={<p className="empty">Loading…</p>}>
-            <Main route={route} />
-          </Suspense>
+      <RepositoryProvider>
+        {/* biome-ignore lint/a11y/useValidAnchor: the address names a Thread, so the fragment cannot */}
+        <a
+          className="skip"
+          href="#main"
+          onClick={(event) => {
+            event.preventDefault();
+            document.getElementById("main")?.focus();
+          }}
+        >
+          Skip to the conversation
+        </a>
+        <div className={route.at === "home" ? "shell at-home" : "shell"}>
+          <Sidebar />
+          <div className="main" id="main" tabIndex={-1}>
+            <Offline />
+            <Suspense fallback={<p className="empty">Loading…</p>}>
+              <Main route={route} />
+            </Suspense>
+          </div>
         </div>
-      </div>
-      <FollowWaiting />
-      <Announcer />
-      <Extensions />
-      {help}
+        <FollowWaiting />
+        <Announcer />
+        <Extensions />
+        {help}
+      </RepositoryProvider>
     </ThreadListProvider>
   );
 }

@@ -1,6 +1,6 @@
 //! The files of the workspace: a tree, the search, and the file that is read.
 import type { WorkspaceFilesEntry } from "@bobbin/client";
-import { type FormEvent, type KeyboardEvent, useState } from "react";
+import { type FormEvent, type KeyboardEvent, useEffect, useState } from "react";
 import { links } from "../app/route";
 import { useRequest } from "../server/useRequest";
 import { markedInLine } from "../text/marked";
@@ -57,8 +57,7 @@ export default function Browser({ path, line }: { path: string; line?: number })
 }
 
 function Found({ query, text, current }: { query: string; text: string; current: string }) {
-  const names = useRequest("workspace/files/find", { query, limit: NAMES });
-  const lines = useRequest("workspace/files/grep", { query: text }, text !== "");
+  const names = useRequest("workspace/files/find", { query: useSettled(query), limit: NAMES });
   const files = names.data?.files.filter(({ isDirectory }) => !isDirectory) ?? [];
   return (
     <>
@@ -72,13 +71,22 @@ function Found({ query, text, current }: { query: string; text: string; current:
         ))}
       </ul>
       {names.data && files.length === 0 && <p className="empty">No file has this in its path.</p>}
-      {lines.error && <p className="note bad">{lines.error}</p>}
-      {text && !lines.data && !lines.error && <p className="meta pad">Searching…</p>}
-      {text && lines.data && (
+      {text && <InText key={text} text={text} />}
+    </>
+  );
+}
+
+function InText({ text }: { text: string }) {
+  const { data, error } = useRequest("workspace/files/grep", { query: text });
+  return (
+    <>
+      {error && <p className="note bad">{error}</p>}
+      {!data && !error && <p className="meta pad">Searching…</p>}
+      {data && (
         <>
-          <h2 className="day">{lines.data.matches.length === 0 ? "No line has this text." : "In the text"}</h2>
+          <h2 className="day">{data.matches.length === 0 ? "No line contains this text." : "In the text"}</h2>
           <ul aria-label="Lines">
-            {lines.data.matches.map((match) => (
+            {data.matches.map((match) => (
               <li key={`${match.path}:${match.line}`}>
                 <a className="hit" href={links.file(match.path, match.line)}>
                   <span className="meta cut">{markedInLine(`${match.path}:${match.line}`)}</span>
@@ -87,11 +95,21 @@ function Found({ query, text, current }: { query: string; text: string; current:
               </li>
             ))}
           </ul>
-          {lines.data.truncated && <p className="meta pad">There are more.</p>}
+          {data.truncated && <p className="meta pad">There are more.</p>}
         </>
       )}
     </>
   );
+}
+
+/** Returns a text once the user has stopped typing. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), 150);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }
 
 function Directory({ path, current, depth }: { path: string; current: string; depth: number }) {

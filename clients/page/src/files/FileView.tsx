@@ -1,12 +1,13 @@
 //! One file: its lines with numbers and colours, a picture, or formatted Markdown.
-import { useEffect, useMemo, useRef, useState } from "react";
+import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { links } from "../app/route";
+import { written } from "../compose/parts";
 import { addToDraft } from "../compose/useDraft";
 import { useRequest } from "../server/useRequest";
 import { CopyButton, useHighlighted } from "../text/CodeBlock";
 import { languageOf } from "../text/highlight";
 import { Markdown } from "../text/Markdown";
-import { marked, markedInLine } from "../text/marked";
+import { markedInLine } from "../text/marked";
 import { bytes } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { say } from "../ui/toast";
@@ -15,10 +16,11 @@ import { inEditor } from "./editors";
 /** Lines before the user asks for more. */
 const MOST = 5000;
 
-export function FileView({ path, line }: { path: string; line?: number }) {
+export const FileView = memo(function FileView({ path, line }: { path: string; line?: number }) {
   const { data, error } = useRequest("workspace/files/read", { path });
   const isMarkdown = /\.(md|markdown)$/i.test(path);
-  const [source, setSource] = useState(!isMarkdown || line !== undefined);
+  const [chosen, setSource] = useState<boolean>();
+  const source = chosen ?? (!isMarkdown || line !== undefined);
   const editor = data && inEditor(data.absolutePath, line);
   return (
     <section className="browser-file" aria-label={path}>
@@ -49,7 +51,7 @@ export function FileView({ path, line }: { path: string; line?: number }) {
           type="button"
           className="btn small"
           onClick={() => {
-            addToDraft("new", `@${path}${line ? `:${line}` : ""} `);
+            addToDraft("new", `${written({ type: "fileRef", path })}${line ? ` line ${line}` : ""} `);
             say("Added to the draft of a new Thread");
           }}
         >
@@ -61,10 +63,12 @@ export function FileView({ path, line }: { path: string; line?: number }) {
         {error && <p className="note bad inset">{error}</p>}
         {!data && !error && <p className="empty">Loading…</p>}
         {data?.data && <img className="file-picture" src={`data:${data.mediaType};base64,${data.data}`} alt={path} />}
-        {data && data.text === undefined && !data.data && <p className="empty">This file is not a text.</p>}
+        {data && data.text === undefined && !data.data && (
+          <p className="empty">This file is no text, and is not shown.</p>
+        )}
         {data?.text !== undefined &&
           (source ? (
-            <Lines text={marked(data.text)} language={languageOf(path)} line={line} />
+            <Lines text={data.text} language={languageOf(path)} line={line} />
           ) : (
             <div className="file-markdown">
               <Markdown text={data.text} />
@@ -74,19 +78,29 @@ export function FileView({ path, line }: { path: string; line?: number }) {
       </div>
     </section>
   );
-}
+});
 
 function Lines({ text, language, line }: { text: string; language: string; line?: number }) {
   const [all, setAll] = useState(false);
-  const lines = useMemo(() => text.replace(/\n$/, "").split("\n"), [text]);
+  // Each line is marked alone, so that a line stays a line.
+  const lines = useMemo(
+    () =>
+      text
+        .replace(/\r?\n$/, "")
+        .split(/\r?\n/)
+        .map(markedInLine),
+    [text],
+  );
   const shown = all || (line ?? 0) > MOST ? lines : lines.slice(0, MOST);
-  const html = useHighlighted(text, language);
+  const html = useHighlighted(
+    useMemo(() => lines.join("\n"), [lines]),
+    language,
+  );
   const coloured = useMemo(() => (html === null ? null : byLine(html)), [html]);
   const target = useRef<HTMLTableRowElement>(null);
-  // The row of the line in the address exists only after the file is read.
   useEffect(() => {
-    target.current?.scrollIntoView({ block: "center" });
-  }, []);
+    if (line) target.current?.scrollIntoView({ block: "center" });
+  }, [line]);
   return (
     <>
       <table className="file-lines">

@@ -1,11 +1,10 @@
 //! What has changed in the repository, and the commit of it.
 import type { GitFile, GitStatusResult } from "@bobbin/client";
-import { type FormEvent, useEffect, useMemo, useState } from "react";
+import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { useRemembered } from "../app/remember";
 import { go, links } from "../app/route";
 import { addToDraft } from "../compose/useDraft";
 import { useClient } from "../server/context";
-import { useThreadList } from "../server/threads";
 import { useRequest } from "../server/useRequest";
 import { type Comments, Commenting, prompt, useComments } from "../side/comments";
 import { type FileDiff, parsed } from "../side/diff";
@@ -14,12 +13,17 @@ import { markedLines } from "../side/markedLines";
 import { Layout } from "../side/Layout";
 import { markedInLine } from "../text/marked";
 import { Icon } from "../ui/Icon";
+import { plural } from "../ui/format";
 import { message, say } from "../ui/toast";
-import { repositoryChanged, useGitStatus } from "./status";
+import { PushDialog } from "./PushDialog";
+import { useRepository } from "./status";
 import "./git.css";
 
 /** Files whose changes are open at first. */
 const OPEN = 20;
+
+/** Files that a draft of a message is about at most. */
+const MOST_DRAFTED = 500;
 
 const words: Record<GitFile["state"], string> = {
   added: "added",
@@ -30,8 +34,9 @@ const words: Record<GitFile["state"], string> = {
 };
 
 export default function Changes() {
-  const { status, error } = useGitStatus();
+  const { status, error } = useRepository();
   const comments = useComments("repository");
+  const [pushing, setPushing] = useState(false);
   return (
     <main className="page">
       <header className="bar">
@@ -43,6 +48,11 @@ export default function Changes() {
             (status?.head ? `at ${status.head.slice(0, 9)}` : "Changes")}
         </h1>
         {status && <Upstream status={status} />}
+        {status?.branch && (
+          <button type="button" className="btn small" onClick={() => setPushing(true)}>
+            Push…
+          </button>
+        )}
       </header>
       <div className="page-body changes">
         {error && <p className="note bad">{error}</p>}
@@ -50,6 +60,7 @@ export default function Changes() {
         {status?.repository && <Compared status={status} comments={comments} />}
       </div>
       <Review comments={comments} />
+      {pushing && <PushDialog onClose={() => setPushing(false)} />}
     </main>
   );
 }
@@ -69,15 +80,14 @@ function Compared({ status, comments }: { status: GitStatusResult; comments: Com
   const [base, setBase] = useState("");
   const [view, setView] = useRemembered("diff", "inline");
   const { data: all } = useRequest("git/branches", {});
-  const diff = useRequest("git/diff", base ? { base } : {});
-  const { again } = diff;
   // A file can change without the list of changed files: each reading of the state compares anew.
-  useEffect(again, [again, status]);
+  const diff = useRequest("git/diff", base ? { base } : {}, true, status);
   const files = useMemo(() => parsed(diff.data?.diff ?? "").map(markedLines), [diff.data]);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const known = new Map(status.files.map((file) => [file.path, file]));
   const unseen = status.files.filter(({ path }) => !files.some((file) => file.path === path));
-  const chosen = status.files.map(({ path }) => path).filter((path) => !left.has(path));
+  const paths = status.files.filter(({ state }) => state !== "conflicted").map(({ path }) => path);
+  const chosen = paths.filter((path) => !left.has(path));
   const others = all?.branches.filter(({ current }) => !current) ?? [];
   const leave = (path: string, out: boolean) =>
     setLeft((now) => {
@@ -88,7 +98,9 @@ function Compared({ status, comments }: { status: GitStatusResult; comments: Com
     });
   return (
     <>
-      {!base && status.files.length > 0 && <Commit paths={chosen} of={status.files.length} />}
+      {!base && paths.length > 0 && (
+        <Commit paths={chosen} of={paths.length} onAll={(all) => setLeft(new Set(all ? [] : paths))} />
+      )}
       <div className="row wrap">
         <label className="row">
           <span className="meta">Compared with</span>
@@ -108,13 +120,19 @@ function Compared({ status, comments }: { status: GitStatusResult; comments: Com
       {diff.data && files.length === 0 && unseen.length === 0 && <p className="empty">Nothing has changed.</p>}
       {files.map((file, index) => (
         <Commenting key={file.path} file={file} comments={comments}>
-          <details open={index < OPEN} className="file">
-            <summary>
-              {!base && <Choice path={file.path} left={left.has(file.path)} onLeave={leave} />}
-              <Name file={file} state={known.get(file.path)?.state} />
-            </summary>
+          <Folded
+            open={index < OPEN}
+            summary={
+              <>
+                {!base && paths.includes(file.path) && (
+                  <Choice path={file.path} left={left.has(file.path)} onLeave={leave} />
+                )}
+                <Name file={file} state={known.get(file.path)?.state} />
+              </>
+            }
+          >
             <DiffTable file={file} split={view === "side by side"} />
-          </details>
+          </Folded>
         </Commenting>
       ))}
       {!base &&
@@ -125,8 +143,19 @@ function Compared({ status, comments }: { status: GitStatusResult; comments: Com
             <span className="meta">{words[file.state] || "changed"}; its lines are not shown</span>
           </p>
         ))}
-      {(diff.data?.truncated || status.truncated) && <p className="note">There is more than what is shown.</p>}
+      {(diff.data?.truncated || status.truncated) && <p className="note">Some files or lines are not shown.</p>}
     </>
+  );
+}
+
+/** A file whose lines are in the document only while it is open. */
+function Folded({ open: first, summary, children }: { open: boolean; summary: ReactNode; children: ReactNode }) {
+  const [open, setOpen] = useState(first);
+  return (
+    <details open={open} className="file" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{summary}</summary>
+      {open && children}
+    </details>
   );
 }
 
@@ -163,13 +192,12 @@ function Name({ file, state }: { file: FileDiff; state?: GitFile["state"] }) {
   );
 }
 
-function Commit({ paths, of }: { paths: string[]; of: number }) {
+function Commit({ paths, of, onAll }: { paths: string[]; of: number; onAll: (all: boolean) => void }) {
+  const { again } = useRepository();
   const client = useClient();
   const [text, setText] = useRemembered("commit", "");
   const [busy, setBusy] = useState<"draft" | "commit">();
   const [error, setError] = useState<string>();
-  // A suggestion is made with the model of a Thread.
-  const thread = useThreadList().threads[0];
 
   const during = (what: "draft" | "commit", work: () => Promise<void>) => {
     setBusy(what);
@@ -178,17 +206,19 @@ function Commit({ paths, of }: { paths: string[]; of: number }) {
       .catch((error: unknown) => setError(message(error)))
       .finally(() => setBusy(undefined));
   };
-  const draft = (threadId: string) =>
+  const draft = () =>
     during("draft", async () => {
-      setText((await client.request("workspace/commitMessage/suggest", { threadId, paths })).message);
+      setText(
+        (await client.request("workspace/commitMessage/suggest", { paths: paths.slice(0, MOST_DRAFTED) })).message,
+      );
     });
   const commit = (event: FormEvent) => {
     event.preventDefault();
     during("commit", async () => {
-      const { commit } = await client.request("git/commit", { message: text.trim(), paths });
+      const { commit } = await client.request("git/commit", { message: text.trim(), paths }, { timeoutMs: 0 });
       setText("");
       say(`Committed ${commit.slice(0, 9)}`);
-      repositoryChanged();
+      again();
     });
   };
   return (
@@ -204,18 +234,16 @@ function Commit({ paths, of }: { paths: string[]; of: number }) {
       {error && <pre className="note bad">{error}</pre>}
       <div className="row">
         <span className="meta grow">
-          {paths.length} of {of} {of === 1 ? "file" : "files"}
+          {paths.length} of {plural(of, "file")}{" "}
+          {of > 1 && (
+            <button type="button" className="link" onClick={() => onAll(paths.length < of)}>
+              {paths.length < of ? "all" : "none"}
+            </button>
+          )}
         </span>
-        {thread && (
-          <button
-            type="button"
-            className="btn"
-            disabled={busy !== undefined || paths.length === 0}
-            onClick={() => draft(thread.id)}
-          >
-            {busy === "draft" ? "Drafting…" : "Draft"}
-          </button>
-        )}
+        <button type="button" className="btn" disabled={busy !== undefined || paths.length === 0} onClick={draft}>
+          {busy === "draft" ? "Drafting…" : "Draft"}
+        </button>
         <button
           type="submit"
           className="btn primary"
@@ -233,9 +261,7 @@ function Review({ comments }: { comments: Comments }) {
   if (comments.all.length === 0) return null;
   return (
     <div className="bar review">
-      <span className="grow">
-        {comments.all.length} {comments.all.length === 1 ? "comment" : "comments"}
-      </span>
+      <span className="grow">{plural(comments.all.length, "comment")}</span>
       <button type="button" className="btn" onClick={comments.clear}>
         Discard
       </button>

@@ -1,5 +1,13 @@
 //! Live state for the parts of the page: the list of Threads, and single Threads.
-import type { Client, ThreadListSnapshot, ThreadSnapshot, ThreadStore, ThreadSummary, TurnState } from "@bobbin/client";
+import type {
+  Client,
+  InputPart,
+  ThreadListSnapshot,
+  ThreadSnapshot,
+  ThreadStore,
+  ThreadSummary,
+  TurnState,
+} from "@bobbin/client";
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { identity, useClient } from "./context";
 
@@ -83,8 +91,8 @@ export interface ThreadActions {
   askUndo: (turnId: string) => void;
   /** Starts a Thread with a copy of this one up to a Turn. */
   fork: (turnId: string) => void;
-  /** Starts a Thread with what was before a Turn, and with a text as the draft. */
-  edit: (turnId: string, text: string) => void;
+  /** Starts a Thread with what was before a Turn, and with its input as the draft. */
+  edit: (turnId: string, parts: readonly InputPart[]) => void;
   /** Adds a text to the draft. */
   write: (text: string) => void;
   /** Sends the input of a Turn again. */

@@ -14,6 +14,8 @@ export function useRequest<M extends keyof Requests>(
   method: M,
   params: Requests[M]["params"],
   wanted = true,
+  /** Another value sends the request once more. */
+  version?: unknown,
 ): Answer<Requests[M]["result"]> {
   const client = useClient();
   const [answer, setAnswer] = useState<{ data?: Requests[M]["result"]; error?: string }>({});
@@ -32,7 +34,7 @@ export function useRequest<M extends keyof Requests>(
       (error: unknown) => !stop.signal.aborted && setAnswer({ error: message(error) }),
     );
     return () => stop.abort();
-    // `round` sends the request again.
-  }, [client, method, key, wanted, round]);
+    // `round` and `version` send the request again.
+  }, [client, method, key, wanted, round, version]);
   return { ...answer, again: useCallback(() => setRound((now) => now + 1), []) };
 }

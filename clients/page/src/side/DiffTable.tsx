@@ -24,8 +24,10 @@ export const DiffTable = memo(function DiffTable({ file, split }: { file: FileDi
               </tr>
             )}
             {split
-              ? sideBySide(hunk.lines).map(([before, after], at) => <SplitRow key={at} before={before} after={after} />)
-              : hunk.lines.map((line, at) => <UnifiedRow key={at} line={line} />)}
+              ? sideBySide(hunk.lines).map(([before, after]) => (
+                  <SplitRow key={`${name(before)} ${name(after)}`} before={before} after={after} />
+                ))
+              : hunk.lines.map((line) => <UnifiedRow key={name(line)} line={line} />)}
           </tbody>
         ))}
       </table>
@@ -49,6 +51,9 @@ function cut(hunks: FileDiff["hunks"]): FileDiff["hunks"] {
   return shown;
 }
 
+/** Returns what tells a line of a file from its others. */
+const name = (line?: Line) => (line ? `${line.kind} ${line.before ?? ""} ${line.after ?? ""}` : "");
+
 function UnifiedRow({ line }: { line: Line }) {
   const { opens, below } = useComment(line, 3);
   return (
@@ -66,18 +71,22 @@ function UnifiedRow({ line }: { line: Line }) {
 }
 
 function SplitRow({ before, after }: { before?: Line; after?: Line }) {
-  const { opens, below } = useComment(after ?? before, 4);
+  const left = useComment(before?.kind === "del" ? before : undefined, 4);
+  const right = useComment(after, 4);
   return (
     <>
       <tr>
-        <td className={`no ${before?.kind ?? "none"}`} data-no={before?.before} />
+        <td className={`no ${before?.kind ?? "none"}`} data-no={before?.before}>
+          {left.opens}
+        </td>
         <Code line={before} />
         <td className={`no ${after?.kind ?? "none"}`} data-no={after?.after}>
-          {opens}
+          {right.opens}
         </td>
         <Code line={after} />
       </tr>
-      {below}
+      {left.below}
+      {right.below}
     </>
   );
 }
@@ -104,9 +113,9 @@ function useComment(line: Line | undefined, columns: number) {
           aria-label={label}
           placeholder="What should the agent do here?"
           defaultValue={comment?.text}
-          onBlur={(event) => {
-            comments.put(line, event.target.value);
-            if (!event.target.value.trim()) setOpen(false);
+          onBlur={({ target: { value } }) => {
+            if (value !== (comment?.text ?? "")) comments.put(line, value);
+            setOpen(false);
           }}
         />
       </td>

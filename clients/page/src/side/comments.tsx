@@ -29,24 +29,21 @@ const same = (one: Comment, other: Omit<Comment, "text" | "code">) =>
 export function useComments(name: string): Comments {
   const key = `comments.${name}`;
   const [all, setAll] = useState<readonly Comment[]>(() => read(recall(key)));
-  const set = useCallback(
-    (next: readonly Comment[]) => {
-      remember(key, next.length > 0 ? JSON.stringify(next) : "");
-      setAll(next);
-    },
+  const put = useCallback(
+    (comment: Comment) =>
+      setAll((now) => {
+        const rest = now.filter((one) => !same(one, comment));
+        return store(key, comment.text.trim() ? [...rest, comment] : rest);
+      }),
     [key],
   );
-  return useMemo(
-    () => ({
-      all,
-      put: (comment) => {
-        const rest = all.filter((one) => !same(one, comment));
-        set(comment.text.trim() ? [...rest, comment] : rest);
-      },
-      clear: () => set([]),
-    }),
-    [all, set],
-  );
+  const clear = useCallback(() => setAll(store(key, [])), [key]);
+  return useMemo(() => ({ all, put, clear }), [all, put, clear]);
+}
+
+function store(key: string, all: readonly Comment[]): readonly Comment[] {
+  remember(key, all.length > 0 ? JSON.stringify(all) : "");
+  return all;
 }
 
 function read(stored: string | null): Comment[] {
@@ -77,16 +74,23 @@ interface OfFile {
 const FileComments = createContext<OfFile | null>(null);
 export const useFileComments = () => useContext(FileComments);
 
-const place = (path: string, line: Line) => ({ path, line: line.after ?? line.before ?? 0, gone: line.kind === "del" });
+const place = (path: string, line: Line) => ({
+  path,
+  line: line.after ?? line.before ?? 0,
+  gone: line.kind === "del",
+});
 
 /** Lets the lines of a file be commented on. */
 export function Commenting({ file, comments, children }: { file: FileDiff; comments: Comments; children: ReactNode }) {
-  const value = useMemo<OfFile>(
-    () => ({
-      of: (line) => comments.all.find((one) => same(one, place(file.path, line))),
-      put: (line, text) => comments.put({ ...place(file.path, line), code: line.text, text }),
-    }),
-    [file.path, comments],
-  );
+  const { all, put } = comments;
+  // The rows of a file are drawn again only when its own comments change.
+  const own = JSON.stringify(all.filter(({ path }) => path === file.path));
+  const value = useMemo<OfFile>(() => {
+    const mine = read(own);
+    return {
+      of: (line) => mine.find((one) => same(one, place(file.path, line))),
+      put: (line, text) => put({ ...place(file.path, line), code: line.text, text }),
+    };
+  }, [file.path, own, put]);
   return <FileComments value={value}>{children}</FileComments>;
 }

@@ -2,7 +2,7 @@
 import DOMPurify from "dompurify";
 import { marked, type Token } from "marked";
 import { links } from "../app/route";
-import { placeOf } from "./places";
+import { fileLink } from "./fileLink";
 
 /** Longest formatted text. A longer one is shown without format. */
 export const MAX_MARKDOWN = 400_000;
@@ -29,11 +29,11 @@ marked.use({
   },
 });
 
-/** Marks what names a place in a file. The link is made when the HTML is safe. */
+/** Marks what names a file, or a line of it. The link is made when the HTML is safe. */
 function filed(text: string, html: string): string {
-  const place = placeOf(text);
-  if (!place) return html;
-  return `<span data-file="${escaped(place.path)}" data-line="${place.line ?? ""}">${html}</span>`;
+  const link = fileLink(text);
+  if (!link) return html;
+  return `<span data-file="${escaped(link.path)}" data-line="${link.line ?? ""}">${html}</span>`;
 }
 
 const DIRECTED = new Set(["P", "H1", "H2", "H3", "H4", "H5", "H6", "UL", "OL", "TD", "TH"]);

@@ -1,6 +1,6 @@
 //! An open Thread: its head, the conversation, open questions, the queue and the text field.
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { QueuedTurnInput } from "@bobbin/client";
+import type { InputPart, QueuedTurnInput } from "@bobbin/client";
 import { go, links, type SideTab } from "../app/route";
 import { attachToDraft, stored } from "../compose/attachments";
 import { Composer } from "../compose/Composer";
@@ -10,7 +10,7 @@ import { Queue } from "../compose/Queue";
 import { addToDraft } from "../compose/useDraft";
 import { useClient } from "../server/context";
 import { ActionsContext, type ThreadActions, useThread } from "../server/threads";
-import { complain } from "../ui/toast";
+import { complain, say } from "../ui/toast";
 import { QuestionCard } from "../waiting/QuestionCard";
 import { Head } from "./Head";
 import { PlanStrip } from "./PlanStrip";
@@ -19,6 +19,9 @@ import { Timeline } from "./Timeline";
 import { UndoDialog } from "./UndoDialog";
 
 const Side = lazy(() => import("../side/Side"));
+
+const pictures = (parts: readonly InputPart[]) =>
+  parts.flatMap((part) => (part.type === "localImage" ? [stored(part)] : []));
 
 export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: SideTab | null }) {
   const client = useClient();
@@ -43,12 +46,8 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
   );
   // An input that the user takes back goes to the end of the draft.
   const takeBack = ({ displayText, nativeInputParts }: QueuedTurnInput) => {
-    const text = nativeInputParts ? nativeInputParts.map(written).join("").trim() : displayText;
-    attachToDraft(
-      id,
-      (nativeInputParts ?? []).flatMap((part) => (part.type === "localImage" ? [stored(part)] : [])),
-    );
-    write(text);
+    attachToDraft(id, pictures(nativeInputParts ?? []));
+    write(nativeInputParts ? nativeInputParts.map(written).join("").trim() : displayText);
   };
 
   const rows = useMemo(() => rowsOf(snapshot?.turns ?? []), [snapshot?.turns]);
@@ -67,15 +66,16 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
           .request("thread/fork", { threadId: id, turnId })
           .then(({ thread }) => go(links.thread(thread.id)), complain);
       },
-      edit: (turnId, text) => {
+      edit: (turnId, parts) => {
         const { turns = [], hasOlderTurns } = now.current ?? {};
         const at = turns.findIndex((turn) => turn.id === turnId);
         const before = turns[at - 1];
         const open = (draft: string, link: string) => {
-          addToDraft(draft, text);
+          attachToDraft(draft, pictures(parts));
+          addToDraft(draft, parts.map(written).join("").trim());
           go(link);
         };
-        if (at < 0 || (!before && hasOlderTurns)) return;
+        if (!before && hasOlderTurns) return say("Scroll up first: what was before this message is not loaded.");
         if (!before) return open("new", links.fresh);
         client
           .request("thread/fork", { threadId: id, turnId: before.id })

@@ -3,7 +3,7 @@ import type { ThreadSummary } from "@bobbin/client";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { useRemembered } from "../app/remember";
 import { links, useRoute } from "../app/route";
-import { useGitStatus } from "../git/status";
+import { useRepository } from "../git/status";
 import { useHas, useQuestions } from "../server/context";
 import { needsAnswer, useAllThreads, useThreadList, workspaceName } from "../server/threads";
 import { useRequest } from "../server/useRequest";
@@ -37,7 +37,7 @@ export function Sidebar() {
   const route = useRoute();
   const hasHermes = useHas("hermesUi");
   const hasFiles = useHas("workspaceFiles");
-  const { status: git } = useGitStatus();
+  const { status: git } = useRepository();
   const { data: fineCode } = useRequest("finecode/project/list", {}, useHas("finecode"));
   const hasFineCode = fineCode?.projects.some(({ status }) => status !== "noConfig");
   // On a narrow screen, the page shows nothing but the list.

@@ -1,7 +1,7 @@
 //! An approval request: the operation, its sandbox, and each answer with its scope. No button allows anything before
 //! all of it was on the screen.
 import type { Approval, ApprovalDecision } from "@bobbin/client";
-import { type KeyboardEvent, useId, useState } from "react";
+import { type KeyboardEvent, useId, useRef, useState } from "react";
 import { useClient, useServer } from "../server/context";
 import { marked, markedInLine } from "../text/marked";
 import { complain, say } from "../ui/toast";
@@ -19,6 +19,9 @@ const answers: Record<ApprovalDecision, { label: string; key?: string; title: st
   decline: { label: "Decline", key: "n", title: "The agent learns that you declined, and continues" },
   cancel: { label: "Decline and stop", key: "c", title: "Declines, and stops the Turn" },
 };
+
+/** Milliseconds with the focus after which keys answer. */
+const SETTLED = 500;
 
 /** Longest scope on a button. The card has just shown a longer command. */
 const MOST = 120;
@@ -45,7 +48,10 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
     (isJob ? "Schedule this job?" : asked[params.approvalType]) ||
     markedInLine(`${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} this file?`);
   const mayAnswer = (decision: ApprovalDecision) => unseen === 0 || !decision.startsWith("accept");
+  // A key that answered the question before, or that is typed on, answers nothing here.
+  const focused = useRef(0);
   function byKey(event: KeyboardEvent<HTMLElement>) {
+    if (event.repeat || event.timeStamp - focused.current < SETTLED) return;
     if (event.ctrlKey || event.altKey || event.metaKey || (event.target as HTMLElement).matches("input, textarea"))
       return;
     const decision = offered.find((one) => answers[one].key === event.key);
@@ -54,7 +60,15 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
     approval.answer(decision);
   }
   return (
-    <section className="ask" tabIndex={-1} aria-labelledby={heading} onKeyDown={byKey}>
+    <section
+      className="ask"
+      tabIndex={-1}
+      aria-labelledby={heading}
+      onFocus={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget)) focused.current = event.timeStamp;
+      }}
+      onKeyDown={byKey}
+    >
       <h2 id={heading}>{title}</h2>
       <Whole label={isCommand ? "Command" : "Target"} unseen={unseen} onUnseen={setUnseen}>
         <pre className="ask-what">

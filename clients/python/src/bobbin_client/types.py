@@ -4959,8 +4959,6 @@ class CommandExecuteResult(_CommandExecuteResult, total=False):
 class _CommitMessageSuggestParams(TypedDict):
     paths: list[str]
     """The files, at least one."""
-    threadId: str
-    """The Thread whose model and settings are used."""
 
 
 class CommitMessageSuggestParams(_CommitMessageSuggestParams, total=False):
@@ -4968,6 +4966,8 @@ class CommitMessageSuggestParams(_CommitMessageSuggestParams, total=False):
 
     maxDiffChars: int
     """At most so much of the diff. Default 100 000."""
+    threadId: str
+    """The Thread whose model and settings are used. Extension: those of the workspace when left out."""
 
 
 class CommitMessageSuggestResult(TypedDict):
@@ -6721,7 +6721,7 @@ class GitDiffParams(TypedDict, total=False):
     base: str
     """The branch to compare with, by its full name (`refs/heads/main`); the last commit when left out."""
     paths: list[str]
-    """The files to compare, relative to the folder; all when empty. At most 500."""
+    """The files to compare, relative to the folder; all when empty. At most 2,000."""
     threadId: str
     """The Thread whose folder is meant; the workspace when left out."""
 
@@ -6731,7 +6731,8 @@ class GitDiffResult(TypedDict):
 
     diff: str
     """Unified diff, git style, paths relative to the folder. Files that git does not know are in it, 40 of them at
-    most. Empty when it would be longer than 4 MiB: ask for fewer files.
+    most. Empty when it would be longer than 4 MiB: ask for fewer files. Files that may have secrets, or that a
+    rule refuses, are not in it.
     """
     truncated: bool
     """Whether something is left out."""
@@ -6755,7 +6756,7 @@ class _GitCommitParams(TypedDict):
     message: str
     """The message, 1 to 16,384 bytes."""
     paths: list[str]
-    """The files whose changes are committed, relative to the folder. 1 to 500."""
+    """The files whose changes are committed, relative to the folder. 1 to 2,000."""
 
 
 class GitCommitParams(_GitCommitParams, total=False):
@@ -6771,7 +6772,62 @@ class GitCommitResult(TypedDict):
     commit: str
     """The commit, in hexadecimal."""
     output: str
-    """What git and the hooks printed, at most 64 KiB."""
+    """What the hooks printed, at most 64 KiB."""
+
+
+class GitPushPlanParams(TypedDict, total=False):
+    """Parameters of `git/push/plan`."""
+
+    remote: str
+    """The remote; `origin` when left out, or the first one."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitPushPlan(TypedDict):
+    """What `git/push` would send, and where to: all that a user should see before."""
+
+    branch: str
+    """The branch, here and there."""
+    commits: list[str]
+    """The newest of them, a line each: the short name and the first line of the message. At most 50."""
+    count: int
+    """Commits that no known branch of the remote has."""
+    head: str
+    """The commit that is pushed, in hexadecimal."""
+    remote: str
+    """The chosen one."""
+    remotes: list[str]
+    """The remotes, by name."""
+    url: str
+    """Its address for pushes, as git would use it. A password in it is shown as `***`."""
+
+
+class _GitPushParams(TypedDict):
+    branch: str
+    """`branch` of the plan."""
+    head: str
+    """`head` of the plan."""
+    remote: str
+    """`remote` of the plan."""
+    url: str
+    """`url` of the plan."""
+
+
+class GitPushParams(_GitPushParams, total=False):
+    """Parameters of `git/push`: what the user has seen in the plan. Nothing is pushed when any of it is another
+    one now.
+    """
+
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitPushResult(TypedDict):
+    """Result of `git/push`."""
+
+    output: str
+    """What git and the remote said, at most 64 KiB."""
 
 
 class _WorkspaceFilesFindParams(TypedDict):
@@ -8741,7 +8797,7 @@ Notification = Union[
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/commit', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/commit', 'git/push/plan', 'git/push', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -9917,9 +9973,23 @@ class Requests:
 
     @overload
     async def request(
+        self, method: Literal['git/push/plan'], params: GitPushPlanParams | None = None, *, timeout: float | None = ...
+    ) -> GitPushPlan:
+        """Extension: says what `git/push` would send, and where to."""
+
+    @overload
+    async def request(
+        self, method: Literal['git/push'], params: GitPushParams, *, timeout: float | None = ...
+    ) -> GitPushResult:
+        """Extension: pushes the branch, never by force, outside of the sandbox and with the user's keys. A client asks
+    its user first.
+    """
+
+    @overload
+    async def request(
         self, method: Literal['workspace/files/find'], params: WorkspaceFilesFindParams, *, timeout: float | None = ...
     ) -> WorkspaceFilesFindResult:
-        """Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out."""
+        """Extension: finds files of the workspace by a part of their path. Ignored files are left out."""
 
     @overload
     async def request(

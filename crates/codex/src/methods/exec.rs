@@ -5,13 +5,14 @@
 use std::path::Path;
 use std::time::Duration;
 
+use bobbin_policy::Shown;
 use bobbin_tools::{Git, GitBounds};
 use serde_json::{Value, json};
 
 use super::{Answer, Client};
 use crate::errors;
 
-/// The begin of every command.
+/// What every command begins with.
 const GIT: [&str; 3] = ["git", "-c", "safe.bareRepository=explicit"];
 /// What follows it in every command but that which asks for the watcher of files.
 const QUIET: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
@@ -55,7 +56,20 @@ pub(super) async fn run(client: &Client, params: &Value) -> Answer {
             "this server runs only the commands of git that /diff needs; type ! and a command to run it",
         ));
     };
-    let root = &client.threads().settings().workspace;
+    let settings = client.threads().settings();
+    let root = &settings.workspace;
+    if let [.., "/dev/null", path] = words.as_slice() {
+        let (path, root, policy) = ((*path).to_owned(), root.clone(), settings.policy.clone());
+        let judging = tokio::task::spawn_blocking(move || {
+            Shown::of(&root, &*policy)
+                .path(&path)
+                .map_err(|why| format!("{path} {why}"))
+        });
+        let judged = judging
+            .await
+            .map_err(|_| errors::invalid("the file could not be judged"))?;
+        judged.map_err(|why| errors::invalid(&why))?;
+    }
     if params["cwd"].as_str().is_some_and(|cwd| Path::new(cwd) != root) {
         let root = root.display();
         return Err(errors::invalid(format!("a command runs in {root} only")));

@@ -14,8 +14,8 @@ use crate::thread::types::SessionIdentity;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitMessageSuggestParams {
-    /// The Thread whose model and settings are used.
-    pub thread_id: String,
+    /// The Thread whose model and settings are used. Extension: those of the workspace when left out.
+    pub thread_id: Option<String>,
     /// The files, at least one.
     pub paths: Vec<String>,
     /// At most so much of the diff. Default 100 000.

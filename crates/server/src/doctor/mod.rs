@@ -152,7 +152,7 @@ async fn undo(workspace: &Workspace, environment: &Environment, report: &mut Doc
     bobbin_undo::check(&workspace.root, with, place.path(), report).await;
 }
 
-/// Says whether the installed Codex client is newer than those that were tried. Nothing of one that is not installed.
+/// Reports an installed Codex client that is newer than those that were tried. Without one it reports nothing.
 async fn codex(environment: &Environment, report: &mut DoctorReport) {
     let spec = ProcessSpec::new("codex", std::env::temp_dir(), environment.clone()).arg("--version");
     let limits = Limits {
@@ -164,7 +164,7 @@ async fn codex(environment: &Environment, report: &mut DoctorReport) {
         .await;
     if let Some(text) = outcome
         .ok()
-        .and_then(|outcome| bobbin_codex::is_untried(&outcome.output.text))
+        .and_then(|outcome| bobbin_codex::untried(&outcome.output.text))
     {
         report.add("codex", DoctorLevel::Ok, text);
     }

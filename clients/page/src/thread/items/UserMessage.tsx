@@ -3,7 +3,6 @@ import type { InputPart, UserMessageItem } from "@bobbin/client";
 import { useState } from "react";
 import { Markdown } from "../../text/Markdown";
 import { useActions } from "../../server/threads";
-import { written as drafted } from "../../compose/parts";
 import { Picture } from "./Picture";
 import { fullTime, shortTime } from "../../ui/format";
 
@@ -57,7 +56,7 @@ export function UserMessage({ item, turnId }: { item: UserMessageItem; turnId: s
             type="button"
             className="btn plain small on-hover"
             title="A new Thread with the conversation before this, and this text to change"
-            onClick={() => edit(turnId, draft(parts))}
+            onClick={() => edit(turnId, parts)}
           >
             Edit
           </button>
@@ -66,8 +65,6 @@ export function UserMessage({ item, turnId }: { item: UserMessageItem; turnId: s
     </section>
   );
 }
-
-const draft = (parts: readonly InputPart[]) => parts.map(drafted).join("").trim();
 
 function written(part: InputPart): string {
   switch (part.type) {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bobbin_agent_api::suggest::{CommitRequest, Conversation, SuggestError, Suggestions, WelcomeRequest};
 use bobbin_core::{CoreError, ListFilter};
-use bobbin_model::TurnFeatures;
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::suggest::types::{
     CommitMessageSuggestParams, CommitMessageSuggestResult, WelcomeSuggestion, WelcomeSuggestionSource,
@@ -13,7 +12,7 @@ use bobbin_native_wire::suggest::types::{
 };
 use bobbin_peer::Responder;
 
-use crate::client::{Client, fail, handle, refuse};
+use crate::client::{Client, environment, fail, refuse};
 use crate::convert;
 use crate::groups::thread::read::{as_stored, visible_to};
 
@@ -35,35 +34,28 @@ pub(super) async fn commit_message(
         let error = RpcError::invalid_params("'paths' must name at least one file.");
         return refuse(responder, error);
     }
-    let Some((thread, responder)) = handle(client, &asked.thread_id, responder).await else {
+    let Some((environment, responder)) = environment(client, asked.thread_id.as_deref(), responder).await
+    else {
         return;
     };
-    let (threads, cancelled) = (client.threads().clone(), responder.token().clone());
+    let cancelled = responder.token().clone();
     client.spawn(async move {
-        let work = async {
-            let snapshot = threads.snapshot(&thread).await?;
-            let environment = threads
-                .settings()
-                .environment_of(snapshot.state.header.config.as_ref(), &TurnFeatures::default());
-            let max = asked.max_diff_chars.unwrap_or(USUAL_DIFF_CHARS);
-            let request = CommitRequest {
-                root: environment.root.clone(),
-                model: environment.config.model.clone(),
-                paths: asked.paths,
-                max_diff_chars: usize::try_from(max).unwrap_or(usize::MAX),
-            };
-            Ok::<_, CoreError>(suggestions.commit_message(request).await)
+        let max = asked.max_diff_chars.unwrap_or(USUAL_DIFF_CHARS);
+        let request = CommitRequest {
+            root: environment.root,
+            model: environment.config.model.clone(),
+            paths: asked.paths,
+            max_diff_chars: usize::try_from(max).unwrap_or(usize::MAX),
         };
         let made = tokio::select! {
             biased;
             // The client no longer waits.
             () = cancelled.cancelled() => return drop(responder),
-            made = work => made,
+            made = suggestions.commit_message(request) => made,
         };
         match made {
-            Ok(Ok(message)) => responder.ok(CommitMessageSuggestResult { message }),
-            Ok(Err(error)) => refuse(responder, wire_error(&error)),
-            Err(error) => fail(responder, &error),
+            Ok(message) => responder.ok(CommitMessageSuggestResult { message }),
+            Err(error) => refuse(responder, wire_error(&error)),
         }
     });
 }

@@ -1,1 +1,0 @@
-import{E as e}from"./index-fjQcr5Yb.js";function t(t){return{...t,hunks:t.hunks.map(t=>({...t,lines:t.lines.map(t=>({...t,text:e(t.text)}))}))}}export{t};
