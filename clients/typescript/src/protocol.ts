@@ -1186,7 +1186,7 @@ export interface FoundThread {
 export interface GitBranch {
   /** Whether it is checked out. */
   current: boolean;
-  /** Its name for people, as `main` or `origin/main`. */
+  /** Its short name, as `main` or `origin/main`. */
   label: string;
   /** Its full name, as `refs/heads/main` or `refs/remotes/origin/main`. */
   name: string;
@@ -1198,11 +1198,11 @@ export interface GitFile {
   path: string;
   /** Whether a part of the change, or all of it, is staged. */
   staged: boolean;
-  /** What happened to it. */
+  /** Its change. */
   state: GitFileState;
 }
 
-/** What happened to a file. */
+/** The change of a file. */
 export type GitFileState = "added" | "modified" | "deleted" | "untracked" | "conflicted";
 
 /** A button. */
@@ -5932,7 +5932,7 @@ export interface GitStatusResult {
   behind: number;
   /** The branch; absent where no branch is checked out. */
   branch?: string;
-  /** The changed files below the folder, sorted by path. At most 2,000. */
+  /** The changed files in the folder, sorted by path. At most 2,000. */
   files: GitFile[];
   /** The commit that is checked out, in hexadecimal; absent before the first commit. */
   head?: string;
@@ -5993,7 +5993,7 @@ export interface GitCommitParams {
 export interface GitCommitResult {
   /** The commit, in hexadecimal. */
   commit: string;
-  /** What the hooks printed, at most 64 KiB. */
+  /** The output of the hooks, at most 64 KiB. */
   output: string;
 }
 
@@ -6005,7 +6005,7 @@ export interface GitPushPlanParams {
   threadId?: string;
 }
 
-/** What `git/push` would send, and where to: all that a user should see before. */
+/** The content and the place of a push, as a user should see them before it. */
 export interface GitPushPlan {
   /** The branch, here and there. */
   branch: string;
@@ -6039,7 +6039,7 @@ export interface GitPushParams {
 
 /** Result of `git/push`. */
 export interface GitPushResult {
-  /** What git and the remote said, at most 64 KiB. */
+  /** The output of git and the remote, at most 64 KiB. */
   output: string;
 }
 
@@ -6487,7 +6487,7 @@ export interface Requests {
   "workspace/files/find": { params: WorkspaceFilesFindParams; result: WorkspaceFilesFindResult };
   /** Extension: lists a directory. */
   "workspace/files/list": { params: WorkspaceFilesListParams; result: WorkspaceFilesListResult };
-  /** Extension: reads a text or a picture. What the rules keep from the agent, or ask about, is refused. */
+  /** Extension: reads a text or a picture. Files that the rules refuse the agent, or ask about, are refused. */
   "workspace/files/read": { params: WorkspaceFilesReadParams; result: WorkspaceFilesReadResult };
   /** Extension: finds lines of files by their text. */
   "workspace/files/grep": { params: WorkspaceFilesGrepParams; result: WorkspaceFilesGrepResult };

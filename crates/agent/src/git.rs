@@ -1,4 +1,4 @@
-//! What git says about a workspace, for models.
+//! The state of a repository as text for models, and the changes that a commit message describes.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `workspace/files/*`: the files of the workspace as people look at them: found by name and by content, listed and read.
+//! `workspace/files/*`: the files of the workspace for users: found by name and by content, listed and read.
 //!
 //! Nothing outside of the folder is shown, nothing of git and of the server, and nothing that the rules would refuse an
 //! agent, or ask about: files with secrets are for an editor.
@@ -56,7 +56,7 @@ static GROUP: Group = Group {
             test "server/files: a_folder_is_listed_read_and_searched";
         request "workspace/files/read" (WorkspaceFilesReadParams => WorkspaceFilesReadResult)
             [ThreadNotFound] wait_with(of Browse) handlers::read, needs Read:
-            "Extension: reads a text or a picture. What the rules keep from the agent, or ask about, is refused.",
+            "Extension: reads a text or a picture. Files that the rules refuse the agent, or ask about, are refused.",
             test "server/files: a_folder_is_listed_read_and_searched";
         request "workspace/files/grep" (WorkspaceFilesGrepParams => WorkspaceFilesGrepResult)
             [ThreadNotFound] wait_with(of Browse) handlers::grep, needs Read:

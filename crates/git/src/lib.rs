@@ -2,8 +2,8 @@
 //!
 //! A push runs outside of the sandbox: see `push`.
 //!
-//! These are acts of the user, so no Thread records them. A commit needs the right to answer approvals: whoever may allow a
-//! command in the sandbox may make one. Git runs as [`bobbin_tools::Git`] says: it reads in a
+//! These are acts of the user, so no Thread records them. A commit needs the right to answer approvals: a user who may allow
+//! a command in the sandbox may make one. Git runs as [`bobbin_tools::Git`] says: it reads in a
 //! sandbox without write access and network, and commits in the sandbox of commands, with the hooks of the repository.
 
 mod handlers;

@@ -36,7 +36,7 @@ const PLAN: &str = "set -f; remote=$1; \
 pub(crate) struct Ready {
     pub(crate) plan: GitPushPlan,
     url: String,
-    /// Where the objects are.
+    /// The directory with the objects.
     common: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of git, and how.
+//! Questions to git, and acts with it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ const NEW_FILES: &str = "for file do git --literal-pathspecs diff --no-index --n
 const COMMIT: &str = "message=$1; shift; \
                       git -c core.fsmonitor=false --literal-pathspecs commit -q -m \"$message\" --only -- \"$@\" && \
                       git rev-parse HEAD";
-/// Has git know files, of whose content it is told by the commit alone.
+/// Has git know new files. Their content comes with the commit alone.
 const INTEND: &str = "git -c core.fsmonitor=false --literal-pathspecs add --intent-to-add -- \"$@\"";
 /// Takes that back.
 const FORGET: &str = "git -c core.fsmonitor=false --literal-pathspecs rm -q --cached -- \"$@\"";
@@ -154,7 +154,7 @@ impl Repository {
         hidden: &[String],
     ) -> Result<GitAnswer, RpcError> {
         let options = [
-            // The paths below are patterns that leave out.
+            // Its paths are patterns, some of which leave files out.
             &Git::ALWAYS[..1],
             &Git::ALWAYS[2..],
             &["diff"],
@@ -255,9 +255,9 @@ impl Repository {
             writes: true,
         };
         if !new.is_empty() {
-            let told = self.ask(INTEND, &new, bounds).await?;
-            if told.code != 0 {
-                return Err(RpcError::invalid_request(why(&told)));
+            let intended = self.ask(INTEND, &new, bounds).await?;
+            if intended.code != 0 {
+                return Err(RpcError::invalid_request(why(&intended)));
             }
         }
         let words = std::iter::once(message).chain(paths.iter().map(String::as_str));

@@ -71,7 +71,7 @@ fn file(entry: &str, prefix: &str) -> Option<GitFile> {
         "?" => GitFileState::Untracked,
         "u" => GitFileState::Conflicted,
         _ if unstaged == b'D' || (staged == b'D' && unstaged == b'.') => GitFileState::Deleted,
-        // `A` behind the dot: git was told of the file, and of no content.
+        // `A` behind the dot: git knows the file by name only.
         _ if staged == b'A' || unstaged == b'A' => GitFileState::Added,
         _ => GitFileState::Modified,
     };

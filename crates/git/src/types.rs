@@ -34,7 +34,7 @@ pub struct GitStatusResult {
     pub ahead: u64,
     /// Commits of the upstream that are missing here.
     pub behind: u64,
-    /// The changed files below the folder, sorted by path. At most 2,000.
+    /// The changed files in the folder, sorted by path. At most 2,000.
     pub files: Vec<GitFile>,
     /// Whether there are more.
     pub truncated: bool,
@@ -46,13 +46,13 @@ pub struct GitStatusResult {
 pub struct GitFile {
     /// Its path, relative to the folder.
     pub path: String,
-    /// What happened to it.
+    /// Its change.
     pub state: GitFileState,
     /// Whether a part of the change, or all of it, is staged.
     pub staged: bool,
 }
 
-/// What happened to a file.
+/// The change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum GitFileState {
@@ -117,7 +117,7 @@ pub struct GitBranchesResult {
 pub struct GitBranch {
     /// Its full name, as `refs/heads/main` or `refs/remotes/origin/main`.
     pub name: String,
-    /// Its name for people, as `main` or `origin/main`.
+    /// Its short name, as `main` or `origin/main`.
     pub label: String,
     /// Whether it is checked out.
     pub current: bool,
@@ -148,7 +148,7 @@ pub struct GitPushPlanParams {
     pub remote: Option<String>,
 }
 
-/// What `git/push` would send, and where to: all that a user should see before.
+/// The content and the place of a push, as a user should see them before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitPushPlan {
@@ -189,7 +189,7 @@ pub struct GitPushParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitPushResult {
-    /// What git and the remote said, at most 64 KiB.
+    /// The output of git and the remote, at most 64 KiB.
     pub output: String,
 }
 
@@ -199,6 +199,6 @@ pub struct GitPushResult {
 pub struct GitCommitResult {
     /// The commit, in hexadecimal.
     pub commit: String,
-    /// What the hooks printed, at most 64 KiB.
+    /// The output of the hooks, at most 64 KiB.
     pub output: String,
 }

@@ -6,7 +6,7 @@ use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 
 use crate::{Reserved, Trace, TraceStatus, ruling, trace};
 
-/// Why a file is not shown. The text ends a sentence that begins with the file's name.
+/// Why a file is not shown. The text follows the file's name in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Hidden {
     /// The path leads nowhere; the reason is a sentence of its own.
@@ -26,7 +26,7 @@ pub enum Hidden {
     Refused,
 }
 
-/// What of a folder may be shown: what its agent may read without a question. Blocking: a few `stat`s for each path.
+/// The files of a folder that may be shown: its agent may read them without a question. Blocking: a few `stat`s for each path.
 pub struct Shown<'a> {
     root: &'a Path,
     policy: &'a dyn Policy,

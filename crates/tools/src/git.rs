@@ -27,7 +27,7 @@ pub struct Git {
     sandbox: Sandbox,
 }
 
-/// What git said.
+/// An answer of git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitAnswer {
     /// The code it ended with.

@@ -15,7 +15,7 @@ interface Props {
   models: readonly ModelInfo[];
   /** The chosen model; empty for the default. */
   model: string;
-  /** What the default is called. */
+  /** The name of the default. */
   byDefault: string;
   /** Why the list is not complete. */
   problem?: string;

@@ -127,15 +127,15 @@ function Lines({ text, language, line }: { text: string; language: string; line?
   );
 }
 
-/** Splits the highlighter's HTML into lines: a `span` over several lines ends and begins again with each. */
+/** Splits the highlighter's HTML into lines: each line closes the `span`s that reach into the next one, which opens them again. */
 function byLine(html: string): string[] {
   const open: string[] = [];
   return html.split("\n").map((line) => {
-    const begin = open.join("");
+    const opened = open.join("");
     for (const [tag] of line.matchAll(/<span [^>]*>|<\/span>/g)) {
       if (tag === "</span>") open.pop();
       else open.push(tag);
     }
-    return begin + line + "</span>".repeat(open.length);
+    return opened + line + "</span>".repeat(open.length);
   });
 }

@@ -1,4 +1,4 @@
-//! What has changed in the repository, and the commit of it.
+//! The changes of the repository, and the commit of them.
 import type { GitFile, GitStatusResult } from "@bobbin/client";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { useRemembered } from "../app/remember";
@@ -256,7 +256,7 @@ function Commit({ paths, of, onAll }: { paths: string[]; of: number; onAll: (all
   );
 }
 
-/** What the user has written about lines, on its way to the agent. */
+/** The comments on lines, on their way to the agent. */
 function Review({ comments }: { comments: Comments }) {
   if (comments.all.length === 0) return null;
   return (

@@ -51,11 +51,11 @@ function cut(hunks: FileDiff["hunks"]): FileDiff["hunks"] {
   return shown;
 }
 
-/** Returns what tells a line of a file from its others. */
+/** Returns a key that no other line of the file has. */
 const name = (line?: Line) => (line ? `${line.kind} ${line.before ?? ""} ${line.after ?? ""}` : "");
 
 function UnifiedRow({ line }: { line: Line }) {
-  const { opens, below } = useComment(line, 3);
+  const { opens, row } = useComment(line, 3);
   return (
     <>
       <tr className={line.kind}>
@@ -65,7 +65,7 @@ function UnifiedRow({ line }: { line: Line }) {
         </td>
         <Code line={line} />
       </tr>
-      {below}
+      {row}
     </>
   );
 }
@@ -85,13 +85,13 @@ function SplitRow({ before, after }: { before?: Line; after?: Line }) {
         </td>
         <Code line={after} />
       </tr>
-      {left.below}
-      {right.below}
+      {left.row}
+      {right.row}
     </>
   );
 }
 
-/** What opens the comment on a line, and the row with the comment below it. */
+/** The button that opens the comment on a line, and the row with the comment. */
 function useComment(line: Line | undefined, columns: number) {
   const comments = useFileComments();
   const [open, setOpen] = useState(false);
@@ -103,7 +103,7 @@ function useComment(line: Line | undefined, columns: number) {
       +
     </button>
   );
-  const below = (open || comment) && (
+  const row = (open || comment) && (
     <tr className="comment">
       <td colSpan={columns}>
         <textarea
@@ -121,7 +121,7 @@ function useComment(line: Line | undefined, columns: number) {
       </td>
     </tr>
   );
-  return { opens, below };
+  return { opens, row };
 }
 
 function Code({ line }: { line?: Line }) {

@@ -1254,7 +1254,7 @@ class GitBranch(TypedDict):
     current: bool
     """Whether it is checked out."""
     label: str
-    """Its name for people, as `main` or `origin/main`."""
+    """Its short name, as `main` or `origin/main`."""
     name: str
     """Its full name, as `refs/heads/main` or `refs/remotes/origin/main`."""
 
@@ -1267,7 +1267,7 @@ class GitFile(TypedDict):
     staged: bool
     """Whether a part of the change, or all of it, is staged."""
     state: GitFileState
-    """What happened to it."""
+    """Its change."""
 
 
 class _HermesButton(TypedDict):
@@ -6695,7 +6695,7 @@ class _GitStatusResult(TypedDict):
     behind: int
     """Commits of the upstream that are missing here."""
     files: list[GitFile]
-    """The changed files below the folder, sorted by path. At most 2,000."""
+    """The changed files in the folder, sorted by path. At most 2,000."""
     repository: bool
     """Whether git can be asked here."""
     truncated: bool
@@ -6772,7 +6772,7 @@ class GitCommitResult(TypedDict):
     commit: str
     """The commit, in hexadecimal."""
     output: str
-    """What the hooks printed, at most 64 KiB."""
+    """The output of the hooks, at most 64 KiB."""
 
 
 class GitPushPlanParams(TypedDict, total=False):
@@ -6785,7 +6785,7 @@ class GitPushPlanParams(TypedDict, total=False):
 
 
 class GitPushPlan(TypedDict):
-    """What `git/push` would send, and where to: all that a user should see before."""
+    """The content and the place of a push, as a user should see them before it."""
 
     branch: str
     """The branch, here and there."""
@@ -6827,7 +6827,7 @@ class GitPushResult(TypedDict):
     """Result of `git/push`."""
 
     output: str
-    """What git and the remote said, at most 64 KiB."""
+    """The output of git and the remote, at most 64 KiB."""
 
 
 class _WorkspaceFilesFindParams(TypedDict):
@@ -8634,7 +8634,7 @@ FollowupDelivery = Literal['queue', 'steer']
 ForkPosition = Literal['after', 'before']
 """A side of a Turn or an Item."""
 GitFileState = Literal['added', 'modified', 'deleted', 'untracked', 'conflicted']
-"""What happened to a file."""
+"""The change of a file."""
 HermesButtons = Literal['yesNo', 'okCancel']
 """The two answers to a question."""
 HermesDataType = Literal['date', 'datetime']
@@ -10001,7 +10001,7 @@ class Requests:
     async def request(
         self, method: Literal['workspace/files/read'], params: WorkspaceFilesReadParams, *, timeout: float | None = ...
     ) -> WorkspaceFilesReadResult:
-        """Extension: reads a text or a picture. What the rules keep from the agent, or ask about, is refused."""
+        """Extension: reads a text or a picture. Files that the rules refuse the agent, or ask about, are refused."""
 
     @overload
     async def request(

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::{Answer, Client};
 use crate::errors;
 
-/// What every command begins with.
+/// The first words of every command.
 const GIT: [&str; 3] = ["git", "-c", "safe.bareRepository=explicit"];
-/// What follows it in every command but that which asks for the watcher of files.
+/// The next words of every command but the one that asks for the watcher of files.
 const QUIET: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
 /// Asks for the watcher of files.
 const WATCHER: [&str; 4] = ["config", "--null", "--get", "core.fsmonitor"];
@@ -35,7 +35,7 @@ const DIFF: [&str; 6] = [
     "--ignore-submodules=dirty",
     "--color",
 ];
-/// What precedes the path of a new file.
+/// The words before the path of a new file.
 const OF_NEW_FILE: [&str; 3] = ["--no-index", "--", "/dev/null"];
 
 /// Bounds of one command.
@@ -103,7 +103,7 @@ fn is_served(words: &[&str]) -> bool {
     rest == IN_WORK_TREE || rest == FILTERS || rest == NEW_FILES
 }
 
-/// Whether a path stays below the folder, as those of [`NEW_FILES`] do.
+/// Whether a path stays in the folder, as those of [`NEW_FILES`] do.
 fn is_inside(path: &str) -> bool {
     let is_name = |part: &str| !matches!(part, "" | "." | "..");
     path.split('/').all(is_name)

@@ -1,3 +1,3 @@
-//! `workspace/files/*`: the files of the workspace, for people.
+//! `workspace/files/*`: the files of the workspace.
 
 pub mod types;
