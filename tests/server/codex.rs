@@ -9,6 +9,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use crate::mcp::configure;
+use crate::mcp_runtime::clerk;
 use crate::support::{PATIENCE, Process, Workspace};
 
 /// One client.
@@ -325,6 +327,70 @@ async fn what_is_not_served_is_refused_without_a_question() {
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(!workspace.path().join("made").exists());
+}
+
+#[tokio::test]
+async fn a_program_of_the_sandbox_is_allowed_for_ever_by_its_name() {
+    let workspace = Workspace::new();
+    workspace.configure(&json!({ "Permissions": { "DefaultApprovalPolicy": "default" } }));
+    let server = workspace.web_socket();
+    let (address, token) = door(&server).await;
+    let mut codex = Codex::new(&address, &token).await;
+    let thread = codex.thread().await;
+    codex.turn(&thread, "run `pytest -q`").await;
+    let request = codex.last("item/commandExecution/requestApproval").await;
+    let amendment = json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": ["pytest"] } });
+    assert_eq!(
+        (
+            &request["params"]["availableDecisions"],
+            &request["params"]["proposedExecpolicyAmendment"]
+        ),
+        (
+            &json!(["accept", "acceptForSession", amendment, "decline", "cancel"]),
+            &json!(["pytest"])
+        )
+    );
+    codex
+        .send(&json!({ "id": request["id"], "result": { "decision": amendment } }))
+        .await;
+    codex.until("turn/completed").await;
+    let other = codex.thread().await;
+    codex.turn(&other, "run `pytest tests`").await;
+    let seen = outline(&codex.until("turn/completed").await).join("\n");
+    assert!(!seen.contains("requestApproval"), "{seen}");
+}
+
+#[tokio::test]
+async fn a_form_of_an_mcp_server_is_filled_in() {
+    let workspace = Workspace::new();
+    configure(workspace.path(), &json!({ "clerk": clerk() }));
+    let server = workspace.web_socket();
+    let (address, token) = door(&server).await;
+    let mut codex = Codex::new(&address, &token).await;
+    let thread = codex.thread().await;
+    while !codex
+        .call("mcpServerStatus/list", json!({}))
+        .await
+        .to_string()
+        .contains("hello")
+    {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    codex.turn(&thread, "call mcp__clerk__form with {}").await;
+    let asked = codex.last("mcpServer/elicitation/request").await;
+    assert_eq!(
+        (
+            &asked["params"]["serverName"],
+            &asked["params"]["mode"],
+            &asked["params"]["threadId"]
+        ),
+        (&json!("clerk"), &json!("form"), &thread)
+    );
+    let answer = json!({ "action": "accept", "content": { "leaf": "mint", "cups": 2 }, "_meta": null });
+    codex.send(&json!({ "id": asked["id"], "result": answer })).await;
+    let ended = codex.until("turn/completed").await;
+    let text = serde_json::to_string(&ended).unwrap();
+    assert!(text.contains("mint"), "{text}");
 }
 
 #[tokio::test]

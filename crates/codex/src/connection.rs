@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::elicitation::ElicitingClient;
 use bobbin_editor_kit::{Host, OpenRequest};
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, ErrorObject, NotificationContext, OversizeReply, PeerOptions, Responder,
@@ -14,6 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::dialect::Codex;
+use crate::elicitation::Elicits;
 use crate::errors;
 use crate::methods::{self, Client};
 
@@ -109,7 +111,9 @@ impl Handler for CodexHandler {
         tracing::debug!(method = &*notification.method, "a notification needs nothing");
     }
 
-    async fn left(&self, _: Client) {}
+    async fn left(&self, client: Client) {
+        client.offer.threads.elicitors().leave(&client.asked);
+    }
 }
 
 impl CodexHandler {
@@ -137,12 +141,21 @@ impl CodexHandler {
             offer.models.clone(),
         ));
         let (threads, peer) = (offer.threads.clone(), connection.peer().clone());
-        connection.open(threads, codex.clone(), |session| Client {
-            offer: Arc::new(offer),
-            codex,
-            session,
-            peer,
-            tasks: connection.tasks().clone(),
+        connection.open(threads.clone(), codex.clone(), |session| {
+            let asked: Arc<dyn ElicitingClient> = Arc::new(Elicits {
+                codex: codex.clone(),
+                session: session.clone(),
+                peer: peer.clone(),
+            });
+            threads.elicitors().join(asked.clone());
+            Client {
+                offer: Arc::new(offer),
+                codex,
+                session,
+                peer,
+                tasks: connection.tasks().clone(),
+                asked,
+            }
         });
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 mod connection;
 mod dialect;
+mod elicitation;
 mod errors;
 mod history;
 mod ids;

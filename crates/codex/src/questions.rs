@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use crate::dialect::Codex;
 use crate::items::{call_item_id, shell_line};
 
+/// The decision that covers every line with a program, in the sandbox.
+const AMENDMENT: &str = "acceptWithExecpolicyAmendment";
 /// The id of the only question of a request.
 const QUESTION: &str = "answer";
 
@@ -39,6 +41,11 @@ pub(crate) async fn approval(
         if scope.may_be_granted() {
             decisions.push(json!("acceptForSession"));
         }
+        // "Don't ask again for commands that start with …"
+        if let Some(program) = standing(approval) {
+            decisions.push(json!({ AMENDMENT: { "execpolicy_amendment": program } }));
+            params["proposedExecpolicyAmendment"] = program.into();
+        }
         decisions.extend([json!("decline"), json!("cancel")]);
         let is_command = scope.kind == ApprovalKind::Shell;
         let operation = if is_command {
@@ -62,9 +69,18 @@ pub(crate) async fn approval(
         Some("accept") => Decision::Accept,
         Some("acceptForSession") if scope.may_be_granted() => Decision::AcceptForSession,
         Some("cancel") => Decision::Cancel,
-        // An amendment was not offered.
+        None if answer["decision"][AMENDMENT].is_object() && standing(approval).is_some() => {
+            Decision::AcceptAlways
+        }
         _ => Decision::Decline,
     })
+}
+
+/// Returns the words of the program that an answer for ever covers, in the sandbox; `None` if that is no more than the line.
+fn standing(approval: &Approval) -> Option<Vec<String>> {
+    let key = approval.scope.standing_key()?;
+    let program = key.strip_prefix("shell:")?;
+    Some(program.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Puts a model's question to the client. Returns `None` if there is no answer; others may have one.

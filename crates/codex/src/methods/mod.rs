@@ -7,6 +7,7 @@ mod turn;
 
 use std::sync::Arc;
 
+use bobbin_agent_api::elicitation::ElicitingClient;
 use bobbin_core::{Snapshot, ThreadHandle, Threads};
 use bobbin_editor_kit::EditorServices;
 use bobbin_model::{ThreadId, TurnId};
@@ -31,6 +32,8 @@ pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
     pub(crate) tasks: TaskTracker,
+    /// The connection as MCP servers ask it.
+    pub(crate) asked: Arc<dyn ElicitingClient>,
 }
 
 /// The result of a request.
