@@ -70,7 +70,7 @@ function Main({ route }: { route: Route }) {
     case "actions":
       return <Actions />;
     case "changes":
-      return <Changes />;
+      return <Changes key={route.thread} thread={route.thread} />;
     case "files":
       return <Browser path={route.path} line={route.line} />;
     case "documents":

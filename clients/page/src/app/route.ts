@@ -12,7 +12,7 @@ export type Route =
   | { at: "documents" }
   | { at: "document"; id: string }
   | { at: "actions" }
-  | { at: "changes" }
+  | { at: "changes"; thread?: string }
   | { at: "files"; path: string; line?: number }
   | { at: "settings"; section: string };
 
@@ -32,7 +32,7 @@ function parse(hash: string): Route {
   if (at === "waiting") return { at: "waiting" };
   if (at === "documents") return id ? { at: "document", id } : { at: "documents" };
   if (at === "actions") return { at: "actions" };
-  if (at === "changes") return { at: "changes" };
+  if (at === "changes") return { at: "changes", ...(id && { thread: id }) };
   if (at === "files") return { at: "files", path: id ?? "", ...(Number(turn) > 0 && { line: Number(turn) }) };
   if (at === "settings") return { at: "settings", section: id || "page" };
   return { at: "home" };
@@ -47,7 +47,7 @@ export const links = {
   documents: "#/documents",
   document: (thread: string) => `#/documents/${encodeURIComponent(thread)}`,
   actions: "#/actions",
-  changes: "#/changes",
+  changes: (thread = "") => (thread ? `#/changes/${encodeURIComponent(thread)}` : "#/changes"),
   file: (path: string, line?: number) => `#/files/${encodeURIComponent(path)}${line ? `/${line}` : ""}`,
   thread: (id: string, row = "", tab: SideTab | null = null) =>
     `#/t/${encodeURIComponent(id)}${row && `/${row}`}${tab ? `?${tab}` : ""}`,

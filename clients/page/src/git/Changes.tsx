@@ -33,14 +33,18 @@ const words: Record<GitFile["state"], string> = {
   conflicted: "conflict",
 };
 
-export default function Changes() {
-  const { status, error } = useRepository();
-  const comments = useComments("repository");
+export default function Changes({ thread }: { thread?: string }) {
+  const { status, error, again } = useRepository(thread);
+  const comments = useComments(thread ?? "repository");
   const [pushing, setPushing] = useState(false);
   return (
     <main className="page">
       <header className="bar">
-        <a className="btn plain icon only-narrow" href={links.home} aria-label="Back to the Threads">
+        <a
+          className="btn plain icon only-narrow"
+          href={thread ? links.thread(thread) : links.home}
+          aria-label={thread ? "Back to the Thread" : "Back to the Threads"}
+        >
           <Icon name="back" />
         </a>
         <h1 className="cut grow">
@@ -57,10 +61,10 @@ export default function Changes() {
       <div className="page-body changes">
         {error && <p className="note bad">{error}</p>}
         {status?.problem && <p className="empty">There is no repository here: {status.problem}</p>}
-        {status?.repository && <Compared status={status} comments={comments} />}
+        {status?.repository && <Compared status={status} comments={comments} thread={thread} onCommit={again} />}
       </div>
-      <Review comments={comments} />
-      {pushing && <PushDialog onClose={() => setPushing(false)} />}
+      <Review comments={comments} thread={thread} />
+      {pushing && <PushDialog thread={thread} onPushed={again} onClose={() => setPushing(false)} />}
     </main>
   );
 }
@@ -76,13 +80,22 @@ function Upstream({ status: { upstream, ahead, behind } }: { status: GitStatusRe
   );
 }
 
-function Compared({ status, comments }: { status: GitStatusResult; comments: Comments }) {
+interface ComparedProps {
+  status: GitStatusResult;
+  comments: Comments;
+  thread?: string;
+  onCommit: () => void;
+}
+
+function Compared({ status, comments, thread, onCommit }: ComparedProps) {
+  const where = thread ? { threadId: thread } : {};
   const [base, setBase] = useState("");
   const [view, setView] = useRemembered("diff", "inline");
-  const { data: all } = useRequest("git/branches", {});
+  const { data: all } = useRequest("git/branches", where);
   // A file can change without the list of changed files: each reading of the state compares anew.
-  const diff = useRequest("git/diff", base ? { base } : {}, true, status);
-  const files = useMemo(() => parsed(diff.data?.diff ?? "").map(markedLines), [diff.data]);
+  const diff = useRequest("git/diff", { ...where, ...(base && { base }) }, true, status);
+  const text = diff.data?.diff ?? "";
+  const files = useMemo(() => parsed(text).map(markedLines), [text]);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const known = new Map(status.files.map((file) => [file.path, file]));
   const unseen = status.files.filter(({ path }) => !files.some((file) => file.path === path));
@@ -99,7 +112,13 @@ function Compared({ status, comments }: { status: GitStatusResult; comments: Com
   return (
     <>
       {!base && paths.length > 0 && (
-        <Commit paths={chosen} of={paths.length} onAll={(all) => setLeft(new Set(all ? [] : paths))} />
+        <Commit
+          paths={chosen}
+          of={paths.length}
+          onAll={(all) => setLeft(new Set(all ? [] : paths))}
+          thread={thread}
+          onCommit={onCommit}
+        />
       )}
       <div className="row wrap">
         <label className="row">
@@ -192,10 +211,18 @@ function Name({ file, state }: { file: FileDiff; state?: GitFile["state"] }) {
   );
 }
 
-function Commit({ paths, of, onAll }: { paths: string[]; of: number; onAll: (all: boolean) => void }) {
-  const { again } = useRepository();
+interface CommitProps {
+  paths: string[];
+  of: number;
+  onAll: (all: boolean) => void;
+  thread?: string;
+  onCommit: () => void;
+}
+
+function Commit({ paths, of, onAll, thread, onCommit }: CommitProps) {
+  const where = thread ? { threadId: thread } : {};
   const client = useClient();
-  const [text, setText] = useRemembered("commit", "");
+  const [text, setText] = useRemembered(`commit.${thread ?? ""}`, "");
   const [busy, setBusy] = useState<"draft" | "commit">();
   const [error, setError] = useState<string>();
 
@@ -209,16 +236,21 @@ function Commit({ paths, of, onAll }: { paths: string[]; of: number; onAll: (all
   const draft = () =>
     during("draft", async () => {
       setText(
-        (await client.request("workspace/commitMessage/suggest", { paths: paths.slice(0, MOST_DRAFTED) })).message,
+        (await client.request("workspace/commitMessage/suggest", { ...where, paths: paths.slice(0, MOST_DRAFTED) }))
+          .message,
       );
     });
   const commit = (event: FormEvent) => {
     event.preventDefault();
     during("commit", async () => {
-      const { commit } = await client.request("git/commit", { message: text.trim(), paths }, { timeoutMs: 0 });
+      const { commit } = await client.request(
+        "git/commit",
+        { ...where, message: text.trim(), paths },
+        { timeoutMs: 0 },
+      );
       setText("");
       say(`Committed ${commit.slice(0, 9)}`);
-      again();
+      onCommit();
     });
   };
   return (
@@ -257,7 +289,7 @@ function Commit({ paths, of, onAll }: { paths: string[]; of: number; onAll: (all
 }
 
 /** The comments on lines, on their way to the agent. */
-function Review({ comments }: { comments: Comments }) {
+function Review({ comments, thread }: { comments: Comments; thread?: string }) {
   if (comments.all.length === 0) return null;
   return (
     <div className="bar review">
@@ -269,9 +301,9 @@ function Review({ comments }: { comments: Comments }) {
         type="button"
         className="btn primary"
         onClick={() => {
-          addToDraft("new", prompt(comments.all));
+          addToDraft(thread ?? "new", prompt(comments.all));
           comments.clear();
-          go(links.fresh);
+          go(thread ? links.thread(thread) : links.fresh);
         }}
       >
         Ask the agent…

@@ -6,13 +6,20 @@ import { markedInLine } from "../text/marked";
 import { Dialog } from "../ui/Dialog";
 import { plural } from "../ui/format";
 import { message, say } from "../ui/toast";
-import { useRepository } from "./status";
 
-export function PushDialog({ onClose }: { onClose: () => void }) {
+export function PushDialog({
+  thread,
+  onPushed,
+  onClose,
+}: {
+  thread?: string;
+  onPushed: () => void;
+  onClose: () => void;
+}) {
   const client = useClient();
-  const repository = useRepository();
+  const where = thread ? { threadId: thread } : {};
   const [remote, setRemote] = useState<string>();
-  const { data: plan, error } = useRequest("git/push/plan", remote ? { remote } : {});
+  const { data: plan, error } = useRequest("git/push/plan", { ...where, ...(remote && { remote }) });
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<string>();
   const push = async () => {
@@ -21,9 +28,9 @@ export function PushDialog({ onClose }: { onClose: () => void }) {
     setRefused(undefined);
     const { remote, url, branch, head } = plan;
     try {
-      await client.request("git/push", { remote, url, branch, head }, { timeoutMs: 0 });
+      await client.request("git/push", { ...where, remote, url, branch, head }, { timeoutMs: 0 });
       say(`Pushed to ${remote}`);
-      repository.again();
+      onPushed();
       onClose();
     } catch (error) {
       setRefused(message(error));

@@ -15,16 +15,29 @@ interface Repository {
 
 const RepositoryContext = createContext<Repository>({ again: () => {} });
 
-export const useRepository = () => useContext(RepositoryContext);
+/** Returns the repository of the workspace, or of a Thread's own worktree. */
+export function useRepository(thread?: string): Repository {
+  const ofWorkspace = useContext(RepositoryContext);
+  const running = useThreadList().threads.some(({ id, runtime }) => id === thread && runtime?.running);
+  const version = `${running} ${useReturns()}`;
+  const { data, error, again } = useRequest("git/status", thread ? { threadId: thread } : {}, Boolean(thread), version);
+  return thread ? { again, ...(data && { status: data }), ...(error && { error }) } : ofWorkspace;
+}
 
-export function RepositoryProvider({ children }: { children: ReactNode }) {
-  const running = useThreadList().threads.filter(({ runtime }) => runtime?.running).length;
+/** Returns how often the user has come back to the page. */
+function useReturns(): number {
   const [back, setBack] = useState(0);
   useEffect(() => {
     const look = () => document.visibilityState === "visible" && setBack((now) => now + 1);
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
   }, []);
+  return back;
+}
+
+export function RepositoryProvider({ children }: { children: ReactNode }) {
+  const running = useThreadList().threads.filter(({ runtime }) => runtime?.running).length;
+  const back = useReturns();
   const { data, error, again } = useRequest("git/status", {}, useHas("git"), `${running} ${back}`);
   const value = useMemo(
     () => ({ again, ...(data && { status: data }), ...(error && { error }) }),

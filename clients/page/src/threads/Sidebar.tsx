@@ -119,7 +119,11 @@ export function Sidebar() {
         </a>
       )}
       {git?.repository && (
-        <a className="waiting-link" href={links.changes} aria-current={route.at === "changes" ? "page" : undefined}>
+        <a
+          className="waiting-link"
+          href={links.changes()}
+          aria-current={route.at === "changes" && !route.thread ? "page" : undefined}
+        >
           <span className="grow">Changes</span>
           <span className="meta cut">{markedInLine(git.branch ?? git.head?.slice(0, 9) ?? "")}</span>
           {git.files.length > 0 && <span className="meta num">{git.files.length}</span>}
