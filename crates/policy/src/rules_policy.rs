@@ -27,6 +27,7 @@ use crate::{refused, repository};
 pub struct RulesPolicy {
     rules: RuleSet,
     guarded: Vec<PathBuf>,
+    worktrees: Option<PathBuf>,
     outputs: Option<PathBuf>,
     programs: Programs,
 }
@@ -37,6 +38,7 @@ impl RulesPolicy {
         Self {
             rules,
             guarded: Vec::new(),
+            worktrees: None,
             outputs: None,
             programs: Programs::default(),
         }
@@ -47,6 +49,21 @@ impl RulesPolicy {
     pub fn showing(mut self, outputs: PathBuf) -> Self {
         self.outputs = Some(outputs);
         self
+    }
+
+    /// Sets the directory, absolute and free of links, with worktrees. An agent that works in one uses its files, even if
+    /// the directory is in a guarded place.
+    #[must_use]
+    pub fn working_in(mut self, worktrees: PathBuf) -> Self {
+        self.worktrees = Some(worktrees);
+        self
+    }
+
+    /// Returns the worktree that a folder lies in.
+    fn worktree(&self, root: &Path) -> Option<PathBuf> {
+        let worktrees = self.worktrees.as_ref()?;
+        let name = root.strip_prefix(worktrees).ok()?.components().next()?;
+        Some(worktrees.join(name))
     }
 
     /// Sets the search for the programs of command lines. A line that starts a program which the agent may write needs
@@ -119,6 +136,7 @@ impl Policy for RulesPolicy {
         Ok(Arc::new(Self {
             rules: self.rules.allowing(rules).map_err(|error| error.to_string())?,
             guarded: self.guarded.clone(),
+            worktrees: self.worktrees.clone(),
             outputs: self.outputs.clone(),
             programs: self.programs.clone(),
         }))
@@ -129,12 +147,12 @@ impl Policy for RulesPolicy {
     }
 
     fn reserved(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
-        let disk = Disk::of(root, &self.guarded);
+        let disk = Disk::of(root, &self.guarded, self.worktree(root));
         refused::found(root, &|path| disk.is_reserved(path))
     }
 
     fn command(&self, command: &str, root: &Path) -> CommandRuling {
-        let verdict = self.rules.command(command, &Disk::of(root, &self.guarded));
+        let verdict = self.rules.command(command, &Disk::of(root, &self.guarded, self.worktree(root)));
         let commands = verdict.parts.iter();
         let missed = verdict.missed().filter(|_| self.rules.refuses());
         let programs = self.programs.writable(&verdict.programs, root);
@@ -178,10 +196,11 @@ impl Policy for RulesPolicy {
         }
         // Bytes first: a walk of a large workspace asks this of every file.
         let bytes = path.as_os_str().as_encoded_bytes();
-        let is_guarded = self
-            .guarded
-            .iter()
-            .any(|place| bytes.starts_with(place.as_os_str().as_encoded_bytes()) && path.starts_with(place));
+        let is_guarded = self.guarded.iter().any(|place| {
+            bytes.starts_with(place.as_os_str().as_encoded_bytes())
+                && path.starts_with(place)
+                && guards(place, path, self.worktree(root).as_deref())
+        });
         let reason = match access {
             _ if is_guarded && !self.is_output(path) => "keys are stored there",
             PathAccess::Read if is_secret(path) => "a file of this name usually has secrets in it",
@@ -226,26 +245,35 @@ impl Policy for RulesPolicy {
     }
 }
 
+/// Whether a guarded place around a path counts for an agent in a worktree: not if the worktree lies between them.
+fn guards(place: &Path, path: &Path, worktree: Option<&Path>) -> bool {
+    !worktree.is_some_and(|worktree| path.starts_with(worktree) && worktree.starts_with(place))
+}
+
 /// Resolves paths of a workspace on this disk.
 struct Disk<'a> {
     root: &'a Path,
     reserved: Reserved,
     guarded: &'a [PathBuf],
+    /// The worktree that the root is in.
+    worktree: Option<PathBuf>,
     contents: Contents,
 }
 
 impl<'a> Disk<'a> {
-    fn of(root: &'a Path, guarded: &'a [PathBuf]) -> Self {
+    fn of(root: &'a Path, guarded: &'a [PathBuf], worktree: Option<PathBuf>) -> Self {
         Self {
             root,
             guarded,
+            worktree,
             reserved: Reserved::of(root),
             contents: Contents::default(),
         }
     }
 
     fn is_guarded(&self, path: &Path) -> bool {
-        is_secret(path) || self.guarded.iter().any(|place| path.starts_with(place))
+        let lies_in = |place: &PathBuf| path.starts_with(place) && guards(place, path, self.worktree.as_deref());
+        is_secret(path) || self.guarded.iter().any(lies_in)
     }
 }
 

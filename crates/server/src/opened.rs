@@ -221,7 +221,7 @@ pub async fn prepare(
     ));
     servers.let_change(home.as_deref().map(bobbin_settings::edit::users_file));
     let (undo, without) = undo::open(workspace, &children, &own).await;
-    let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
+    let prompts = prompts::of(workspace, home.as_deref(), &environment, state);
     let inputs = FeatureInputs {
         workspace,
         config,
@@ -471,7 +471,8 @@ fn policy(
 ) -> anyhow::Result<Arc<dyn Policy>> {
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let policy = RulesPolicy::new(config.permissions.compile(home)?).guarding(guarded);
-    let policy = policy.showing(workspace.outputs()).finding(programs);
+    let policy = policy.showing(workspace.outputs()).working_in(workspace.worktrees());
+    let policy = policy.finding(programs);
     Ok(Arc::new(policy))
 }
 
@@ -489,6 +490,7 @@ fn core_settings(
 ) -> Settings {
     let mut settings = Settings::new(workspace.root.clone());
     settings.undo = undo;
+    settings.worktrees = Some(workspace.worktrees());
     settings.approval_policy.set(
         config.permissions.approval_policy,
         config.permissions.is_policy_set,

@@ -4,7 +4,7 @@
 //! options disable these programs where git has such options, and git runs in a sandbox: without write access and network
 //! where it only reads, and in that of commands where it writes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSpec, Shell};
@@ -25,6 +25,8 @@ pub struct Git {
     environment: Environment,
     /// The sandbox of commands.
     sandbox: Sandbox,
+    /// The only places that it writes, if these are not those of commands.
+    only: Option<Vec<PathBuf>>,
 }
 
 /// What git said.
@@ -94,6 +96,17 @@ impl Git {
             children,
             environment,
             sandbox,
+            only: None,
+        }
+    }
+
+    /// Returns a value whose runs write these places and temporary files, and not the folder in which they run. Use it for
+    /// commands of git that start no program of the repository.
+    #[must_use]
+    pub fn writing_only(&self, places: Vec<PathBuf>) -> Self {
+        Self {
+            only: Some(places),
+            ..self.clone()
         }
     }
 
@@ -142,7 +155,14 @@ impl Git {
         sandbox.settle().await;
         let spec = match sandbox.of_command(root) {
             CommandSandbox::NotNeeded => spec,
-            CommandSandbox::Confined(plan) => sandbox.confined(&plan, spec).map_err(unheld)?,
+            CommandSandbox::Confined(mut plan) => {
+                if let Some(only) = &self.only {
+                    plan.write.clone_from(only);
+                    plan.write.extend(self.sandbox.temporary.clone());
+                    plan.show.push(root.to_owned());
+                }
+                sandbox.confined(&plan, spec).map_err(unheld)?
+            }
             CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => return Err(unheld(why)),
         };
         let limits = Limits {
