@@ -34,6 +34,7 @@ use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_tools::{Commands, Git, ProgramSandbox, Sandbox, ToolSet};
 use bobbin_undo::FileUndo;
+use bobbin_worktrees::Worktrees;
 use tokio_util::sync::CancellationToken;
 
 use crate::config_files::ConfigFiles;
@@ -57,6 +58,7 @@ pub struct Opened {
     /// The other agents that can run its Threads.
     engines: EngineList,
     git: Git,
+    worktrees: Worktrees,
     /// The tools of its agent.
     pub(crate) tools: ToolSet,
     /// Its running commands.
@@ -280,6 +282,7 @@ pub async fn prepare(
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
     Ok(Opened {
         engines,
+        worktrees: Worktrees::new(git.clone(), workspace.root.clone(), workspace.worktrees()),
         git,
         config_files: Arc::new(config_files),
         hooks: hosted.hooks,
@@ -535,6 +538,7 @@ pub fn services(opened: &Opened) -> Services {
             .with(opened.doctor.clone())
             .with(opened.engines.clone())
             .with(Repositories::new(opened.git.clone()))
+            .with(opened.worktrees.clone())
             .with(opened.git.clone())
             .with(Arc::new(opened.tools.listed()))
             .with::<Arc<dyn OutsideCalls>>(Arc::new(calls))

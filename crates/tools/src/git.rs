@@ -27,6 +27,8 @@ pub struct Git {
     sandbox: Sandbox,
     /// The only places that it writes, if these are not those of commands.
     only: Option<Vec<PathBuf>>,
+    /// Places that it reads even if they are hidden from commands.
+    reads: Vec<PathBuf>,
 }
 
 /// What git said.
@@ -97,6 +99,16 @@ impl Git {
             environment,
             sandbox,
             only: None,
+            reads: Vec::new(),
+        }
+    }
+
+    /// Returns a value whose runs read these places even if they are hidden from commands.
+    #[must_use]
+    pub fn reading(&self, places: Vec<PathBuf>) -> Self {
+        Self {
+            reads: places,
+            ..self.clone()
         }
     }
 
@@ -161,6 +173,8 @@ impl Git {
                     plan.write.extend(self.sandbox.temporary.clone());
                     plan.show.push(root.to_owned());
                 }
+                plan.reveal.extend(self.reads.clone());
+                plan.show.extend(self.reads.clone());
                 sandbox.confined(&plan, spec).map_err(unheld)?
             }
             CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => return Err(unheld(why)),
