@@ -141,3 +141,4 @@ mod traces;
 mod user_commands;
 #[cfg(test)]
 mod web_socket;
+mod worktrees;

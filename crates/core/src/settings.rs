@@ -244,7 +244,12 @@ impl Settings {
         let top = directory.join(&worktree.id);
         // Commands can replace a folder in the worktree by a link.
         let folder = Path::new(&worktree.workspace_path).canonicalize();
-        Some(folder.ok().filter(|folder| folder.starts_with(&top)).unwrap_or(top))
+        Some(
+            folder
+                .ok()
+                .filter(|folder| folder.starts_with(&top))
+                .unwrap_or(top),
+        )
     }
 
     /// Returns the rules of a Turn.

@@ -60,7 +60,10 @@ pub fn thread(state: &model::ThreadState) -> Thread {
         runtime_workspace_roots: vec![cwd.clone()],
         cwd,
         ephemeral: false,
-        worktree: header.config.as_ref().and_then(|config| config.worktree.as_deref().cloned()),
+        worktree: header
+            .config
+            .as_ref()
+            .and_then(|config| config.worktree.as_deref().cloned()),
         workspace_path: header.workspace_path.clone(),
         user_id: header.user_id.clone(),
         origin_channel: header.origin_channel.clone(),

@@ -38,7 +38,11 @@ impl ThreadRequest {
     /// They cannot be used, or there is no such Thread.
     pub async fn of_fork(client: &Client, params: ThreadForkParams) -> Result<Self, RpcError> {
         let id = ThreadId::new(params.thread_id.as_str());
-        let from = client.threads().thread(&id).await.map_err(|error| errors::of(&error))?;
+        let from = client
+            .threads()
+            .thread(&id)
+            .await
+            .map_err(|error| errors::of(&error))?;
         let (point, changes) = fork::read(params)?;
         let requested = fork::requested(client, &from, changes).await;
         Ok(Self {
@@ -71,7 +75,10 @@ impl ThreadRequest {
         let (done, started) = tokio::sync::oneshot::channel();
         // The caller may have left; the Thread exists anyway.
         let reply = Box::new(move |started| drop(done.send(started)));
-        client.threads().start_thread_with(request, tools, None, reply).await;
+        client
+            .threads()
+            .start_thread_with(request, tools, None, reply)
+            .await;
         match started.await {
             Ok(Ok(snapshot)) => Ok(fork::served(client, &snapshot).await),
             Ok(Err(error)) => Err(errors::of(&error)),

@@ -152,7 +152,9 @@ impl Policy for RulesPolicy {
     }
 
     fn command(&self, command: &str, root: &Path) -> CommandRuling {
-        let verdict = self.rules.command(command, &Disk::of(root, &self.guarded, self.worktree(root)));
+        let verdict = self
+            .rules
+            .command(command, &Disk::of(root, &self.guarded, self.worktree(root)));
         let commands = verdict.parts.iter();
         let missed = verdict.missed().filter(|_| self.rules.refuses());
         let programs = self.programs.writable(&verdict.programs, root);
@@ -272,7 +274,8 @@ impl<'a> Disk<'a> {
     }
 
     fn is_guarded(&self, path: &Path) -> bool {
-        let lies_in = |place: &PathBuf| path.starts_with(place) && guards(place, path, self.worktree.as_deref());
+        let lies_in =
+            |place: &PathBuf| path.starts_with(place) && guards(place, path, self.worktree.as_deref());
         is_secret(path) || self.guarded.iter().any(lies_in)
     }
 }

@@ -206,7 +206,9 @@ impl Plan {
         let lies_in_one = |place: &&PathBuf| hidden.iter().any(|hidden| place.starts_with(hidden));
         let has_one = |place: &&PathBuf| hidden.iter().any(|hidden| hidden.starts_with(place));
         let places = looked(&self.reveal).0;
-        let revealed = places.iter().filter(|place| lies_in_one(place) && !has_one(place));
+        let revealed = places
+            .iter()
+            .filter(|place| lies_in_one(place) && !has_one(place));
         revealed.cloned().collect()
     }
 

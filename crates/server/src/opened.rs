@@ -474,7 +474,9 @@ fn policy(
 ) -> anyhow::Result<Arc<dyn Policy>> {
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let policy = RulesPolicy::new(config.permissions.compile(home)?).guarding(guarded);
-    let policy = policy.showing(workspace.outputs()).working_in(workspace.worktrees());
+    let policy = policy
+        .showing(workspace.outputs())
+        .working_in(workspace.worktrees());
     let policy = policy.finding(programs);
     Ok(Arc::new(policy))
 }

@@ -231,8 +231,15 @@ impl Sandbox {
         let mut plan = self.plan(write.collect());
         if let Some(worktree) = &worktree {
             plan.reveal.push(worktree.top.clone());
-            plan.show.extend([worktree.repository.clone(), worktree.top.clone()]);
-            plan.hide.extend(worktree.same(&self.hide, &self.folder));
+            plan.show
+                .extend([worktree.repository.clone(), worktree.top.clone()]);
+            let hide: Vec<PathBuf> = self
+                .hide
+                .iter()
+                .filter(|path| !self.read_only.contains(path))
+                .cloned()
+                .collect();
+            plan.hide.extend(worktree.same(&hide, &self.folder));
         }
         // In a workspace that is also the home, the server's own files are confined as in others.
         let own = |path: &PathBuf| self.read_only.contains(path) && path.parent() == Some(root);
@@ -246,7 +253,8 @@ impl Sandbox {
             let path = path.display();
             return CommandSandbox::Missing(format!("{path} is hidden and lies where commands may write"));
         }
-        plan.hide.extend(places_of_folder(&self.hidden_by_folder, &self.folder));
+        plan.hide
+            .extend(places_of_folder(&self.hidden_by_folder, &self.folder));
         if let Some(worktree) = &worktree {
             let hidden: Vec<PathBuf> = worktree.same(&self.hidden_by_folder, &self.folder).collect();
             plan.hide.extend(places_of_folder(&hidden, &worktree.folder));
@@ -403,7 +411,9 @@ impl WorktreePlaces {
 
     /// Returns those of some places that lie in the server's folder, as places of the worktree.
     fn same<'a>(&'a self, places: &'a [PathBuf], folder: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
-        let inside = places.iter().filter_map(move |place| place.strip_prefix(folder).ok());
+        let inside = places
+            .iter()
+            .filter_map(move |place| place.strip_prefix(folder).ok());
         let inside = inside.filter(|place| !place.as_os_str().is_empty());
         inside.map(|place| self.folder.join(place))
     }

@@ -226,7 +226,9 @@ impl Worktrees {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut record = WorktreeRecord {
             worktree: Worktree {
-                source_thread_id: wishes.source.map_or_else(|| thread_id.clone(), |id| id.to_string()),
+                source_thread_id: wishes
+                    .source
+                    .map_or_else(|| thread_id.clone(), |id| id.to_string()),
                 workspace_path: text(&folder_in(&path, &repository.prefix)),
                 source_workspace_path: text(&self.workspace),
                 path: text(&path),
@@ -259,7 +261,9 @@ impl Worktrees {
                     Err(error) => Err(error),
                 }
             }
-            Err(why) => Err(RpcError::invalid_request(format!("The worktree cannot be made: {why}"))),
+            Err(why) => Err(RpcError::invalid_request(format!(
+                "The worktree cannot be made: {why}"
+            ))),
         };
         match started {
             Ok(ThreadResult { thread, .. }) => Ok(WorktreeCreateResult {
@@ -268,7 +272,11 @@ impl Worktrees {
             }),
             Err(error) => {
                 if let Err(why) = self.discard(&repository, &record.worktree).await {
-                    tracing::warn!(path = record.worktree.path, why, "a worktree without a thread is left");
+                    tracing::warn!(
+                        path = record.worktree.path,
+                        why,
+                        "a worktree without a thread is left"
+                    );
                 }
                 Err(error)
             }
@@ -292,7 +300,10 @@ impl Worktrees {
         } else if root.starts_with(&self.records.0) {
             Ok(root)
         } else {
-            let why = format!("The thread works in {}, outside of the workspace.", root.display());
+            let why = format!(
+                "The thread works in {}, outside of the workspace.",
+                root.display()
+            );
             Err(RpcError::invalid_request(why))
         }
     }
@@ -407,22 +418,16 @@ impl Worktrees {
 
     /// Checks that no Turn runs in a worktree: of its Thread, of a subagent or of a copy.
     async fn check_idle(&self, threads: &Arc<Threads>, id: &str) -> Result<(), RpcError> {
-        let filter = ListFilter {
-            workspace_path: self.workspace.to_string_lossy().into_owned(),
-            every_user: true,
-            include_sub_agents: true,
-            include_archived: true,
-            ..ListFilter::default()
-        };
-        let all = threads.list(filter).await.map_err(|error| errors::of(&error))?;
-        for thread in all {
-            let worktree = thread.header.config.as_ref().and_then(|config| config.worktree.as_ref());
-            if !worktree.is_some_and(|worktree| worktree.id == id) {
+        for thread in threads.with_turn() {
+            let Some(state) = self.stored(threads, thread.id()).await? else {
                 continue;
-            }
-            let state = self.stored(threads, &thread.header.id).await?;
-            if let Some(turn) = state.and_then(|state| state.live_turn()) {
-                let thread = thread.header.id;
+            };
+            let config = state.header.config.as_ref();
+            let worktree = config.and_then(|config| config.worktree.as_ref());
+            if let Some(turn) = state.live_turn()
+                && worktree.is_some_and(|worktree| worktree.id == id)
+            {
+                let thread = thread.id().clone();
                 return Err(errors::of(&Refusal::TurnInProgress { thread, turn }.into()));
             }
         }

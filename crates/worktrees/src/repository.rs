@@ -16,7 +16,8 @@ const FILL_TIME: Duration = Duration::from_secs(150);
 const MAX_NAME_BYTES: usize = 200;
 
 /// Programs of the repository that git would run by itself.
-const QUIET: &str = "git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.pager=cat \"$@\"; }\n";
+const QUIET: &str =
+    "git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.pager=cat \"$@\"; }\n";
 /// Prints the commit of `$1`, after checking that `$2` is a name for a branch.
 const RESOLVE: &str = "exec 2>/dev/null\n[ \"$(git check-ref-format --branch \"$2\")\" = \"$2\" ] || { echo \"'$2' is no name for a branch.\"; exit 3; }\n\
      if git show-ref --verify --quiet \"refs/heads/$2\"; then echo \"There is a branch '$2' already.\"; exit 3; fi\n\
@@ -210,7 +211,12 @@ async fn ask(
         return Ok(text);
     }
     let text = text.trim();
-    Err(if text.is_empty() { "git does not say why." } else { text }.to_owned())
+    Err(if text.is_empty() {
+        "git does not say why."
+    } else {
+        text
+    }
+    .to_owned())
 }
 
 /// Reads the numbers on the last line.
