@@ -363,4 +363,55 @@ mod tests {
         assert_eq!(root(&work.join("round")), work);
         assert_eq!(root(&work.join("nowhere")), work);
     }
+
+    #[test]
+    fn a_thread_works_in_its_worktree_or_nowhere() {
+        let place = tempfile::tempdir().unwrap();
+        let place = std::fs::canonicalize(place.path()).unwrap();
+        let (work, trees) = (place.join("work"), place.join("trees"));
+        for made in [work.clone(), trees.join("a/leaf"), place.join("outside")] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        symlink(place.join("outside"), trees.join("a/left")).unwrap();
+        let settings = Settings {
+            worktrees: Some(trees.clone()),
+            ..Settings::new(work.clone())
+        };
+        let root = |id: &str, folder: &Path| {
+            let text = |path: &Path| path.to_string_lossy().into_owned();
+            let worktree = Worktree {
+                id: id.to_owned(),
+                source_thread_id: String::new(),
+                workspace_path: text(folder),
+                source_workspace_path: text(&work),
+                path: text(&trees.join(id)),
+                branch_name: String::new(),
+                base_ref: String::new(),
+                base_head: String::new(),
+                head: String::new(),
+                created_at: String::new(),
+                dirty_handoff: None,
+            };
+            let config = ThreadConfig {
+                worktree: Some(Box::new(worktree)),
+                ..ThreadConfig::default()
+            };
+            settings
+                .environment_of(Some(&config), &TurnFeatures::default())
+                .root
+        };
+        let own = trees.join("a");
+        assert_eq!(root("a", &own), own);
+        assert_eq!(root("a", &own.join("leaf")), own.join("leaf"));
+        for elsewhere in [
+            own.join("left"),
+            own.join("none"),
+            place.join("outside"),
+            work.clone(),
+        ] {
+            assert_eq!(root("a", &elsewhere), own, "{elsewhere:?}");
+        }
+        assert_eq!(root("gone", &trees.join("gone")), trees.join("gone"));
+        assert_eq!(root("../outside", &place.join("outside")), work);
+    }
 }

@@ -596,4 +596,29 @@ mod tests {
         assert_eq!(path(".ssh/known"), Some(Judgement::Allow));
         assert_eq!(path("src/a"), None);
     }
+
+    #[test]
+    fn an_agent_in_a_worktree_uses_its_files_and_no_others_of_the_guarded_place() {
+        let workspace = Workspace::new();
+        for path in [
+            "state/worktrees/a/leaf",
+            "state/worktrees/b/leaf",
+            "state/bobbin.db",
+        ] {
+            workspace.write(path, "x");
+        }
+        let state = workspace.root().join("state");
+        let policy = RulesPolicy::new(RuleSet::default()).guarding([state.clone()]);
+        let policy = policy.working_in(state.join("worktrees"));
+        let own = state.join("worktrees/a");
+        let read = |path: &str, root: &Path| policy.path(PathAccess::Read, &state.join(path), root).is_none();
+        assert!(read("worktrees/a/leaf", &own));
+        assert!(!read("worktrees/b/leaf", &own) && !read("bobbin.db", &own));
+        assert!(!read("worktrees/a/leaf", workspace.root()));
+        assert!(!read("worktrees/a/leaf", &state.join("worktrees")));
+        let line = |line: &str| policy.command(line, &own).ruling.judgement;
+        assert_eq!(line("cat leaf"), Judgement::Allow);
+        assert_eq!(line("cat ../../bobbin.db"), Judgement::Ask);
+        assert_eq!(line("cat ../b/leaf"), Judgement::Ask);
+    }
 }

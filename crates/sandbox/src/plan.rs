@@ -462,6 +462,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_place_in_a_hidden_one_is_read_unless_it_has_a_hidden_place_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let names = ["state/tree", "state/other/keys", "beside"].map(|name| top.join(name));
+        for name in &names {
+            std::fs::create_dir_all(name).unwrap();
+        }
+        let plan = Plan {
+            hide: vec![top.join("state"), names[1].clone()],
+            reveal: vec![
+                names[0].clone(),
+                top.join("state/other"),
+                names[2].clone(),
+                top.join("state/none"),
+            ],
+            ..Plan::default()
+        };
+        assert_eq!(plan.revealed(&around(&plan.hide)), [names[0].clone()]);
+        assert_eq!(plan.within().reveal, plan.reveal);
+    }
+
+    #[test]
     fn a_kept_place_that_is_a_link_can_be_replaced_where_the_command_may_write() {
         let place = tempfile::tempdir().unwrap();
         let work = place.path().join("work");

@@ -566,4 +566,49 @@ mod tests {
         assert_eq!(held(&home, &home).map(|(hidden, ..)| hidden), Some(0));
         assert_eq!(held(&home, &other).map(|(hidden, ..)| hidden), Some(1));
     }
+
+    #[test]
+    fn a_command_in_a_worktree_writes_that_and_nothing_else_of_the_state() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let (folder, state) = (top.join("tea/leaf"), top.join("state"));
+        let (worktrees, own) = (state.join("worktrees"), state.join("worktrees/a"));
+        for made in [&folder, &top.join("tea/.git"), &own.join("leaf")] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        let sandbox = Sandbox {
+            folder: folder.clone(),
+            hide: vec![state.clone(), folder.join("keys")],
+            hidden_by_folder: vec![folder.join("secret")],
+            worktrees: Some(worktrees.clone()),
+            temporary: None,
+            support: Support {
+                landlock: 6,
+                seccomp: true,
+                outer: Outer::Nothing,
+            },
+            ..strict()
+        };
+        for root in [own.clone(), own.join("leaf")] {
+            let CommandSandbox::Confined(plan) = sandbox.of_command(&root) else {
+                panic!("{root:?}");
+            };
+            assert_eq!((plan.write, plan.reveal), (vec![own.clone()], vec![own.clone()]));
+            assert!(plan.show.contains(&top.join("tea")));
+            for hidden in ["keys", "secret"] {
+                assert!(plan.hide.contains(&folder.join(hidden)), "{hidden}");
+                assert!(plan.hide.contains(&own.join("leaf").join(hidden)), "{hidden}");
+            }
+        }
+        for root in [&state, &worktrees] {
+            assert!(
+                matches!(sandbox.of_command(root), CommandSandbox::Refused(_)),
+                "{root:?}"
+            );
+        }
+        let CommandSandbox::Confined(plan) = sandbox.of_command(&folder) else {
+            panic!("the folder");
+        };
+        assert_eq!((plan.write, plan.reveal), (vec![folder], Vec::new()));
+    }
 }

@@ -25,7 +25,8 @@ const RESOLVE: &str = "exec 2>/dev/null\n[ \"$(git check-ref-format --branch \"$
 /// Makes the worktree `$2` on a new branch `$1` at the commit `$3`, without files.
 const ADD: &str = "exec 2>&1; git worktree add --quiet --no-track --no-checkout -b \"$1\" -- \"$2\" \"$3\"";
 /// Checks the files of the commit `$3` out; with `$1`, copies the changes of the folder `$2`, except for the server's
-/// folder `$4`. The last line has the numbers of copied and of deleted files.
+/// folder `$4`. The copied index has the time of the original: git takes an entry of that time for changed until it has
+/// looked at the file. The last line has the numbers of copied and of deleted files.
 const FILL: &str = r#"set -e
 git reset --quiet --hard
 [ "$1" = copy ] || exit 0
@@ -33,7 +34,7 @@ index=$(mktemp); changed=$(mktemp); moved=$(mktemp)
 trap 'rm -f "$index" "$index.lock" "$changed" "$moved"' EXIT
 at_source() { git -C "$folder" "$@"; }
 folder=$2
-(cd "$folder" && cp -- "$(git rev-parse --git-path index)" "$index") || rm -f "$index"
+(cd "$folder" && cp -p -- "$(git rev-parse --git-path index)" "$index") || rm -f "$index"
 GIT_INDEX_FILE=$index; export GIT_INDEX_FILE
 at_source -c core.splitIndex=false -c advice.addEmbeddedRepo=false add --all --ignore-errors -- ':(top)' ":(top,exclude,literal)$4" || :
 tree=$(at_source write-tree)
