@@ -77,7 +77,7 @@ pub(crate) struct NewWorktree<'a> {
     pub(crate) copy: bool,
 }
 
-/// What git says of a worktree.
+/// The present state of a worktree, as git reports it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FoundWorktree {
     pub(crate) head: String,

@@ -115,6 +115,7 @@ pub struct WorktreeStatusResult {
 }
 
 /// The state of a worktree at present.
+#[expect(clippy::struct_excessive_bools, reason = "they are the protocol's")]
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
