@@ -433,6 +433,23 @@ async fn a_deleted_thread_leaves_its_worktree() {
         .call("worktree/remove", json!({ "threadId": thread }))
         .await;
     assert!(!path.exists());
+    // A worktree that the user has removed is forgotten, too.
+    let gone = status(&mut client, &kept).await;
+    std::fs::remove_dir_all(gone["path"].as_str().unwrap()).unwrap();
+    let gone = status(&mut client, &kept).await;
+    assert_eq!(
+        (&gone["exists"], &gone["isGitWorktree"]),
+        (&json!(false), &json!(false))
+    );
+    client
+        .call("worktree/remove", json!({ "threadId": kept }))
+        .await;
+    let missing = client
+        .error("worktree/status", json!({ "threadId": kept }))
+        .await;
+    assert_eq!(missing["code"], -32602);
+    assert_eq!(workspace.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(workspace.git(&["branch", "--format=%(refname:short)"]), "main");
 }
 
 #[tokio::test]

@@ -27,9 +27,16 @@ use crate::{refused, repository};
 pub struct RulesPolicy {
     rules: RuleSet,
     guarded: Vec<PathBuf>,
-    worktrees: Option<PathBuf>,
+    worktrees: Option<WorktreesOf>,
     outputs: Option<PathBuf>,
     programs: Programs,
+}
+
+/// A workspace, and the directory with its worktrees.
+#[derive(Debug, Clone)]
+struct WorktreesOf {
+    directory: PathBuf,
+    workspace: PathBuf,
 }
 
 impl RulesPolicy {
@@ -51,19 +58,25 @@ impl RulesPolicy {
         self
     }
 
-    /// Sets the directory, absolute and free of links, with worktrees. An agent that works in one uses its files, even if
-    /// the directory is in a guarded place.
+    /// Sets the directory with worktrees of a workspace, both absolute and free of links. An agent that works in one uses
+    /// its files, even if the directory is in a guarded place, and the rules for files of the workspace count for it too.
     #[must_use]
-    pub fn working_in(mut self, worktrees: PathBuf) -> Self {
-        self.worktrees = Some(worktrees);
+    pub fn working_in(mut self, directory: PathBuf, workspace: PathBuf) -> Self {
+        self.worktrees = Some(WorktreesOf { directory, workspace });
         self
     }
 
     /// Returns the worktree that a folder lies in.
     fn worktree(&self, root: &Path) -> Option<PathBuf> {
-        let worktrees = self.worktrees.as_ref()?;
-        let name = root.strip_prefix(worktrees).ok()?.components().next()?;
-        Some(worktrees.join(name))
+        let directory = &self.worktrees.as_ref()?.directory;
+        let name = root.strip_prefix(directory).ok()?.components().next()?;
+        Some(directory.join(name))
+    }
+
+    /// Returns the workspace, for an agent that works in a worktree of it.
+    fn workspace_of(&self, root: &Path) -> Option<&Path> {
+        self.worktree(root)?;
+        Some(&self.worktrees.as_ref()?.workspace)
     }
 
     /// Sets the search for the programs of command lines. A line that starts a program which the agent may write needs
@@ -143,7 +156,11 @@ impl Policy for RulesPolicy {
     }
 
     fn refused(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
-        refused::refused(&self.rules, root)
+        let mut places = refused::refused(&self.rules, root)?;
+        if let Some(workspace) = self.workspace_of(root) {
+            places.extend(refused::refused(&self.rules, workspace)?);
+        }
+        Ok(places)
     }
 
     fn reserved(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
@@ -193,7 +210,13 @@ impl Policy for RulesPolicy {
             PathAccess::Read => PathUse::Read,
             PathAccess::Write => PathUse::Write,
         };
-        if let Some((judgement, rule)) = self.rules.path(used, path, root) {
+        let of_workspace = || {
+            let workspace = self.workspace_of(root)?;
+            self.rules
+                .path(used, path, workspace)
+                .filter(|_| path.starts_with(workspace))
+        };
+        if let Some((judgement, rule)) = self.rules.path(used, path, root).or_else(of_workspace) {
             return Some(self.ruling(judgement, &Because::Rule(rule)));
         }
         // Bytes first: a walk of a large workspace asks this of every file.
@@ -609,7 +632,7 @@ mod tests {
         }
         let state = workspace.root().join("state");
         let policy = RulesPolicy::new(RuleSet::default()).guarding([state.clone()]);
-        let policy = policy.working_in(state.join("worktrees"));
+        let policy = policy.working_in(state.join("worktrees"), workspace.root().join("work"));
         let own = state.join("worktrees/a");
         let read = |path: &str, root: &Path| policy.path(PathAccess::Read, &state.join(path), root).is_none();
         assert!(read("worktrees/a/leaf", &own));
@@ -620,5 +643,32 @@ mod tests {
         assert_eq!(line("cat leaf"), Judgement::Allow);
         assert_eq!(line("cat ../../bobbin.db"), Judgement::Ask);
         assert_eq!(line("cat ../b/leaf"), Judgement::Ask);
+    }
+
+    #[test]
+    fn a_rule_for_files_of_the_workspace_counts_in_its_worktrees_too() {
+        let workspace = Workspace::new();
+        for path in ["work/secrets/a", "trees/a/secrets/a", "trees/a/b"] {
+            workspace.write(path, "x");
+        }
+        let rule = RuleText {
+            action: "deny".to_owned(),
+            path: Some("secrets/**".to_owned()),
+            ..RuleText::default()
+        };
+        let (work, trees) = (workspace.root().join("work"), workspace.root().join("trees"));
+        let policy = RulesPolicy::new(RuleSet::new([rule], None).unwrap());
+        let policy = policy.working_in(trees.clone(), work.clone());
+        let own = trees.join("a");
+        let refused = policy.refused(&own).unwrap();
+        for top in [&own, &work] {
+            let hides = |place: &PathBuf| top.join("secrets/a").starts_with(place);
+            assert!(refused.iter().any(hides), "{refused:?}");
+            let ruling = policy
+                .path(PathAccess::Read, &top.join("secrets/a"), &own)
+                .unwrap();
+            assert_eq!(ruling.judgement, Judgement::Deny);
+        }
+        assert!(policy.path(PathAccess::Read, &own.join("b"), &own).is_none());
     }
 }

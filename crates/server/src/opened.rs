@@ -476,7 +476,7 @@ fn policy(
     let policy = RulesPolicy::new(config.permissions.compile(home)?).guarding(guarded);
     let policy = policy
         .showing(workspace.outputs())
-        .working_in(workspace.worktrees());
+        .working_in(workspace.worktrees(), workspace.root.clone());
     let policy = policy.finding(programs);
     Ok(Arc::new(policy))
 }
