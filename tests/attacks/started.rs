@@ -216,6 +216,75 @@ async fn what_a_repository_names_runs_in_the_sandbox_when_a_client_asks_git() {
     }
 }
 
+#[tokio::test]
+async fn filters_of_a_repository_run_in_the_sandbox_of_a_new_worktree() {
+    for bubblewrap in Bubblewrap::all() {
+        let lab = victim(bubblewrap);
+        let (work, home) = (lab.work(), lab.home());
+        let marks = [
+            home.join("escaped"),
+            work.join("escaped"),
+            work.join(".git/hooks/pre-commit"),
+        ];
+        let touched: Vec<String> = marks.iter().map(|mark| mark.display().to_string()).collect();
+        program(
+            &lab,
+            "evil",
+            &format!(
+                "#!/bin/sh\nfor mark in ran {}; do touch $mark; done 2>/dev/null\ncat\n",
+                touched.join(" ")
+            ),
+        );
+        let git = |args: &[&str]| git(&work, args);
+        git(&["init", "-q", "-b", "main"]);
+        for (name, value) in [("user.name", "Mika"), ("user.email", "mika@example.org")] {
+            git(&["config", name, value]);
+        }
+        lab.write(".gitattributes", "*.txt filter=evil\n");
+        lab.write("a.txt", "1\n");
+        git(&["add", "."]);
+        git(&["commit", "-qm", "One"]);
+        lab.write("a.txt", "2\n");
+        let evil = work.join("evil");
+        for name in ["core.fsmonitor", "filter.evil.clean", "filter.evil.smudge"] {
+            git(&["config", name, evil.to_str().unwrap()]);
+        }
+        for hook in ["post-checkout", "reference-transaction", "post-index-change"] {
+            program(
+                &lab,
+                &format!(".git/hooks/{hook}"),
+                &format!("#!/bin/sh\ntouch {}\n", home.join("hook").display()),
+            );
+        }
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let made = client
+            .call(
+                "worktree/createAndStart",
+                json!({ "identity": { "channelName": "lab" } }),
+            )
+            .await;
+        let path = std::path::PathBuf::from(made["worktree"]["path"].as_str().unwrap());
+        assert_eq!(
+            std::fs::read_to_string(path.join("a.txt")).unwrap(),
+            "2\n",
+            "{bubblewrap:?}"
+        );
+        assert!(path.join("ran").exists(), "{bubblewrap:?}: the filter ran");
+        let thread = made["thread"]["id"].clone();
+        client
+            .call("worktree/status", json!({ "threadId": thread }))
+            .await;
+        client
+            .call("worktree/remove", json!({ "threadId": thread, "force": true }))
+            .await;
+        for mark in marks.iter().chain([&home.join("hook")]) {
+            assert!(!mark.exists(), "{bubblewrap:?}: {}", mark.display());
+        }
+        server.kill().await;
+    }
+}
+
 /// A runner that counts and mends a word in `a.txt`: over a port where there is a file `port`, else over its pipes.
 const RUNNER: &str = r#"
 import json, os, socket, sys

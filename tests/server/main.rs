@@ -141,3 +141,5 @@ mod traces;
 mod user_commands;
 #[cfg(test)]
 mod web_socket;
+#[cfg(test)]
+mod worktrees;

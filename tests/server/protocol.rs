@@ -38,6 +38,7 @@ fn runner_process() {
 #[case("plugin")]
 #[case("channel")]
 #[case("git")]
+#[case("worktree")]
 #[tokio::test]
 async fn play_fits_the_schemas_and_gives_the_examples(#[case] play: &str) {
     let examples = stage::play(play).await;

@@ -874,6 +874,18 @@ export interface DiffFile {
 /** Kind of change. */
 export type DiffFileStatus = "added" | "modified" | "deleted" | "renamed";
 
+/** The uncommitted changes that were copied into a worktree. */
+export interface DirtyHandoff {
+  /** Files that were copied. */
+  copiedFileCount: number;
+  /** Files that are deleted in the workspace, and now here too. */
+  deletedFileCount: number;
+  /** Whether the client asked for them. */
+  requested: boolean;
+  /** `applied` if there were changes, `clean` if there were none, `skipped` if they were not asked for. */
+  status: string;
+}
+
 /** The finding of one check. */
 export interface DoctorFinding {
   /** How good or bad it is. */
@@ -2291,6 +2303,8 @@ export interface ServerCapabilities {
   extensions?: ServerExtensions;
   /** `externalChannel/*`. */
   externalChannelManagement?: boolean;
+  /** `worktree/*`. */
+  gitWorktrees?: boolean;
   /** `heartbeat/trigger`. */
   heartbeatManagement?: boolean;
   /** `hooks/*`. */
@@ -2779,7 +2793,7 @@ export interface Thread {
   cwd: string;
   /** Its title. */
   displayName?: string;
-  /** The folder of files, commands and git: the configuration's `workspaceOverride`, or the workspace. */
+  /** The folder of files, commands and git: the configuration's `workspaceOverride`, the worktree, or the workspace. */
   effectiveWorkspacePath: string;
   /** Whether it is stored nowhere; always `false`. */
   ephemeral: boolean;
@@ -2815,8 +2829,8 @@ export interface Thread {
   userId?: string;
   /** The workspace it belongs to. */
   workspacePath: string;
-  /** Its work tree of git; always `null`. */
-  worktree: unknown;
+  /** Its worktree of git; `null` if it has none. */
+  worktree: Worktree | null;
 }
 
 /** Configuration of one Thread. Stored and replaced whole. */
@@ -3441,6 +3455,56 @@ export interface WorkspaceFilesMatch {
   path: string;
   /** The line, at most its first 300 characters. */
   text: string;
+}
+
+/** A worktree of git that the server made for a Thread (AppServer protocol 07 §8.5). */
+export interface Worktree {
+  /** The commit of that, in hexadecimal. */
+  baseHead: string;
+  /** The branch, tag or commit that it started from, as it was named. */
+  baseRef: string;
+  /** The branch that was made with it. */
+  branchName: string;
+  /** When it was made, in RFC 3339. */
+  createdAt: string;
+  /** The uncommitted changes that were copied into it. */
+  dirtyHandoff?: DirtyHandoff;
+  /** The commit that was checked out, in hexadecimal. `worktree/status` has the present one. */
+  head: string;
+  /** Its id, which names its directory. */
+  id: string;
+  /** The worktree. */
+  path: string;
+  /** The Thread that was copied, or the Thread itself. */
+  sourceThreadId: string;
+  /** The workspace. */
+  sourceWorkspacePath: string;
+  /** The folder that the Thread works in: the worktree, or the folder in it that corresponds to the workspace. */
+  workspacePath: string;
+}
+
+/** The state of a worktree at present. */
+export interface WorktreeStatus {
+  /** Their number. */
+  aheadCount: number;
+  /** The branch that is checked out; the one that was made with it if that is unknown. */
+  branchName: string;
+  /** Whether the directory exists. */
+  exists: boolean;
+  /** Whether there are commits that the commit lacks from which it started. */
+  hasCommitsAheadOfBase: boolean;
+  /** Whether files have changed since the last commit, or are new. */
+  hasUncommittedChanges: boolean;
+  /** The commit that is checked out, in hexadecimal. */
+  head?: string;
+  /** Whether git takes it for a worktree. */
+  isGitWorktree: boolean;
+  /** Its directory. */
+  path: string;
+  /** The Thread that it was made for. */
+  threadId: string;
+  /** The worktree as it was made. */
+  worktree: Worktree;
 }
 
 /** Params of `initialize`. */
@@ -6115,6 +6179,126 @@ export interface WorkspaceFilesGrepResult {
   truncated: boolean;
 }
 
+/** Params of `worktree/createAndStart`: those of `thread/start`, and of the worktree. */
+export interface WorktreeCreateAndStartParams {
+  /** The branch, tag or commit to start from. Default: the commit that is checked out. */
+  baseRef?: string;
+  /** The branch to make. Default: `bobbin/` and the worktree's id. */
+  branchName?: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Its first configuration, without `workspaceOverride`. */
+  config?: ThreadConfiguration;
+  /** Whether uncommitted changes and new files are copied into it. Default `true`. */
+  copyDirtyChanges?: boolean;
+  /** Its title; blank means none. */
+  displayName?: string;
+  /** Tools that this connection serves. */
+  dynamicTools?: DynamicToolSpec[];
+  /** The supplier of the model's history. Default `server`. */
+  historyMode?: HistoryMode;
+  /** The starter; `channelName` must not be blank. */
+  identity: SessionIdentity;
+  /** Refused: the worktree lies in the server's state directory. */
+  path?: string;
+}
+
+/** Result of `worktree/createAndStart` and `worktree/createAndFork`. */
+export interface WorktreeCreateResult {
+  /** The new Thread, without Turns. */
+  thread: Thread;
+  /** Its worktree. */
+  worktree: Worktree;
+}
+
+/** Params of `worktree/createAndFork`: those of `thread/fork`, and of the worktree. */
+export interface WorktreeCreateAndForkParams {
+  /** The branch, tag or commit to start from. Default: the commit that is checked out. */
+  baseRef?: string;
+  /** The branch to make. Default: `bobbin/` and the worktree's id. */
+  branchName?: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Its configuration, without `workspaceOverride`. Default: the original's. */
+  config?: ThreadConfiguration;
+  /** Whether uncommitted changes and new files are copied into it. Default `true`. */
+  copyDirtyChanges?: boolean;
+  /** Its title. Default: the original's with a count. */
+  displayName?: string;
+  /** Tools that this connection serves. */
+  dynamicTools?: DynamicToolSpec[];
+  /** The end of the copy. Absent: after the newest Turn. A running Turn is copied as cancelled. */
+  forkPoint?: ThreadForkPoint;
+  /** Its starter. Default: the original's. */
+  identity?: SessionIdentity;
+  /** Refused: the worktree lies in the server's state directory. */
+  path?: string;
+  /** The Thread to copy. Its folder is the one whose uncommitted changes are copied. */
+  sourceThreadId: string;
+}
+
+/** Params of `worktree/list`. */
+export interface WorktreeListParams {
+  /** Only worktrees of this user's Threads. */
+  identity?: SessionIdentity;
+  /** Whether to list worktrees whose Thread is deleted, too. Default `false`. */
+  includeOrphans?: boolean;
+}
+
+/** Result of `worktree/list`. */
+export interface WorktreeListResult {
+  /** The worktrees, oldest first. */
+  data: WorktreeStatus[];
+}
+
+/** Params of `worktree/status`. */
+export interface WorktreeStatusParams {
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `worktree/status`: the status by itself, and as a member. */
+export interface WorktreeStatusResult {
+  /** Their number. */
+  aheadCount: number;
+  /** The branch that is checked out; the one that was made with it if that is unknown. */
+  branchName: string;
+  /** Whether the directory exists. */
+  exists: boolean;
+  /** Whether there are commits that the commit lacks from which it started. */
+  hasCommitsAheadOfBase: boolean;
+  /** Whether files have changed since the last commit, or are new. */
+  hasUncommittedChanges: boolean;
+  /** The commit that is checked out, in hexadecimal. */
+  head?: string;
+  /** Whether git takes it for a worktree. */
+  isGitWorktree: boolean;
+  /** Its directory. */
+  path: string;
+  /** The status. */
+  status: WorktreeStatus;
+  /** The Thread that it was made for. */
+  threadId: string;
+  /** The worktree as it was made. */
+  worktree: Worktree;
+}
+
+/** Params of `worktree/remove`. */
+export interface WorktreeRemoveParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Whether to remove it with uncommitted changes or commits of its own. Default `false`. */
+  force?: boolean;
+  /** The Thread that it was made for. It may be deleted. */
+  threadId: string;
+}
+
+/** Result of `worktree/remove`. */
+export interface WorktreeRemoveResult {
+  /** Whether its branch is still there: it has commits of its own. */
+  branchRemains: boolean;
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -6491,6 +6675,16 @@ export interface Requests {
   "workspace/files/read": { params: WorkspaceFilesReadParams; result: WorkspaceFilesReadResult };
   /** Extension: finds lines of files by their text. */
   "workspace/files/grep": { params: WorkspaceFilesGrepParams; result: WorkspaceFilesGrepResult };
+  /** Makes a worktree on a branch of its own, and a Thread that works in it. */
+  "worktree/createAndStart": { params: WorktreeCreateAndStartParams; result: WorktreeCreateResult };
+  /** Makes a worktree on a branch of its own, and a copy of a Thread that works in it. */
+  "worktree/createAndFork": { params: WorktreeCreateAndForkParams; result: WorktreeCreateResult };
+  /** Lists the worktrees of Threads with their state. */
+  "worktree/list": { params: WorktreeListParams; result: WorktreeListResult };
+  /** Returns the state of a Thread's worktree: whether it exists, and what is not committed or not in its base. */
+  "worktree/status": { params: WorktreeStatusParams; result: WorktreeStatusResult };
+  /** Extension: removes the worktree of a Thread, and its branch if that has no commits of its own. */
+  "worktree/remove": { params: WorktreeRemoveParams; result: WorktreeRemoveResult };
 }
 
 /** Params of `$/cancelRequest`. */

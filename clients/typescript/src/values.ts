@@ -58,6 +58,9 @@ export const ONCE: ReadonlySet<string> = new Set([
   "subagent/profiles/setEnabled",
   "subagent/profiles/remove",
   "subagent/settings/update",
+  "worktree/createAndStart",
+  "worktree/createAndFork",
+  "worktree/remove",
 ]);
 
 /** The codes of {@link RpcError}. */

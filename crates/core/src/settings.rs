@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_model::{ApprovalPolicy, ThreadConfig, TurnFeatures};
+use bobbin_model::{ApprovalPolicy, ThreadConfig, TurnFeatures, Worktree};
 use parking_lot::Mutex;
 
 use crate::Limits;
@@ -151,6 +151,8 @@ pub struct Settings {
     pub sub_agents: SubAgentLimits,
     /// Undoes file changes of Turns, if the server can do that.
     pub undo: Option<Arc<dyn Undo>>,
+    /// The directory with the worktrees of Threads, absolute and free of symbolic links.
+    pub worktrees: Option<PathBuf>,
 }
 
 impl Settings {
@@ -169,6 +171,7 @@ impl Settings {
             policy: Arc::new(NoRules),
             sub_agents: SubAgentLimits::default(),
             undo: None,
+            worktrees: None,
         }
     }
 
@@ -231,6 +234,24 @@ impl Settings {
         Ok((!is_led || real.starts_with(&self.workspace)).then_some(real))
     }
 
+    /// Returns the folder of a Thread in its worktree. A missing worktree is no reason to work in the workspace.
+    fn folder_of_worktree(&self, worktree: &Worktree) -> Option<PathBuf> {
+        let directory = self.worktrees.as_ref()?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        if worktree.id.is_empty() || !worktree.id.chars().all(is_plain) {
+            return None;
+        }
+        let top = directory.join(&worktree.id);
+        // Commands can replace a folder in the worktree by a link.
+        let folder = Path::new(&worktree.workspace_path).canonicalize();
+        Some(
+            folder
+                .ok()
+                .filter(|folder| folder.starts_with(&top))
+                .unwrap_or(top),
+        )
+    }
+
     /// Returns the rules of a Turn.
     fn policy_of(&self, turn: &TurnFeatures) -> Arc<dyn Policy> {
         if turn.allow.is_empty() {
@@ -252,7 +273,8 @@ impl Settings {
             .workspace_override
             .as_deref()
             .and_then(|path| self.folder(path));
-        let root = root.unwrap_or_else(|| self.workspace.clone());
+        let worktree = || self.folder_of_worktree(config.worktree.as_ref()?);
+        let root = root.or_else(worktree).unwrap_or_else(|| self.workspace.clone());
         let ask = config
             .require_approval_outside_workspace
             .unwrap_or(self.ask_outside_workspace);
@@ -340,5 +362,56 @@ mod tests {
         symlink("round", work.join("round")).unwrap();
         assert_eq!(root(&work.join("round")), work);
         assert_eq!(root(&work.join("nowhere")), work);
+    }
+
+    #[test]
+    fn a_thread_works_in_its_worktree_or_nowhere() {
+        let place = tempfile::tempdir().unwrap();
+        let place = std::fs::canonicalize(place.path()).unwrap();
+        let (work, trees) = (place.join("work"), place.join("trees"));
+        for made in [work.clone(), trees.join("a/leaf"), place.join("outside")] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        symlink(place.join("outside"), trees.join("a/left")).unwrap();
+        let settings = Settings {
+            worktrees: Some(trees.clone()),
+            ..Settings::new(work.clone())
+        };
+        let root = |id: &str, folder: &Path| {
+            let text = |path: &Path| path.to_string_lossy().into_owned();
+            let worktree = Worktree {
+                id: id.to_owned(),
+                source_thread_id: String::new(),
+                workspace_path: text(folder),
+                source_workspace_path: text(&work),
+                path: text(&trees.join(id)),
+                branch_name: String::new(),
+                base_ref: String::new(),
+                base_head: String::new(),
+                head: String::new(),
+                created_at: String::new(),
+                dirty_handoff: None,
+            };
+            let config = ThreadConfig {
+                worktree: Some(Box::new(worktree)),
+                ..ThreadConfig::default()
+            };
+            settings
+                .environment_of(Some(&config), &TurnFeatures::default())
+                .root
+        };
+        let own = trees.join("a");
+        assert_eq!(root("a", &own), own);
+        assert_eq!(root("a", &own.join("leaf")), own.join("leaf"));
+        for elsewhere in [
+            own.join("left"),
+            own.join("none"),
+            place.join("outside"),
+            work.clone(),
+        ] {
+            assert_eq!(root("a", &elsewhere), own, "{elsewhere:?}");
+        }
+        assert_eq!(root("gone", &trees.join("gone")), trees.join("gone"));
+        assert_eq!(root("../outside", &place.join("outside")), work);
     }
 }

@@ -232,6 +232,13 @@ impl Threads {
         stats
     }
 
+    /// Returns the Threads with a Turn that has not ended.
+    pub fn with_turn(&self) -> Vec<Arc<ThreadHandle>> {
+        let cells = self.live.lock();
+        let live = cells.values().filter_map(|cell| cell.get());
+        live.filter(|thread| thread.has_turn()).cloned().collect()
+    }
+
     /// Whether an engine works: a Turn has not ended, and waits neither for a user nor for a subagent.
     pub fn is_working(&self) -> bool {
         let cells = self.live.lock();

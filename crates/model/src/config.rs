@@ -41,6 +41,9 @@ pub struct ThreadConfig {
     /// Another root for the file tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_override: Option<String>,
+    /// The worktree of git that the Thread works in. Only the server sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Box<Worktree>>,
     /// The only tools allowed; an empty list allows all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_allow_list: Option<Vec<String>>,
@@ -65,6 +68,51 @@ impl ThreadConfig {
         let denied = self.tool_deny_list.as_deref().unwrap_or_default();
         (allowed.is_empty() || listed(allowed)) && !listed(denied)
     }
+}
+
+/// A worktree of git that the server made for a Thread (AppServer protocol 07 §8.5).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Worktree {
+    /// Its id, which names its directory.
+    pub id: String,
+    /// The Thread that was copied, or the Thread itself.
+    pub source_thread_id: String,
+    /// The folder that the Thread works in: the worktree, or the folder in it that corresponds to the workspace.
+    pub workspace_path: String,
+    /// The workspace.
+    pub source_workspace_path: String,
+    /// The worktree.
+    pub path: String,
+    /// The branch that was made with it.
+    pub branch_name: String,
+    /// The branch, tag or commit that it started from, as it was named.
+    pub base_ref: String,
+    /// The commit of that, in hexadecimal.
+    pub base_head: String,
+    /// The commit that was checked out, in hexadecimal. `worktree/status` has the present one.
+    pub head: String,
+    /// When it was made, in RFC 3339.
+    pub created_at: String,
+    /// The uncommitted changes that were copied into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty_handoff: Option<DirtyHandoff>,
+}
+
+/// The uncommitted changes that were copied into a worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct DirtyHandoff {
+    /// Whether the client asked for them.
+    pub requested: bool,
+    /// `applied` if there were changes, `clean` if there were none, `skipped` if they were not asked for.
+    pub status: String,
+    /// Files that were copied.
+    pub copied_file_count: u32,
+    /// Files that are deleted in the workspace, and now here too.
+    pub deleted_file_count: u32,
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub use approval::{
     Approval, ApprovalKind, ApprovalPolicy, Coverage, DecidedBy, Decision, Judgement, Scope, StandingAnswer,
 };
 pub use client_keys::ClientKeys;
-pub use config::{Mode, ThreadConfig};
+pub use config::{DirtyHandoff, Mode, ThreadConfig, Worktree};
 pub use context::{ContextNote, ContextUsage, ContextWindow};
 pub use dynamic_tool::{
     DynamicApproval, DynamicOperation, DynamicTool, DynamicToolCall, DynamicToolError, ToolAnswer,

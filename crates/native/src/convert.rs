@@ -28,6 +28,9 @@ use crate::groups::item::user_input;
 use crate::groups::serving::dynamic;
 use crate::groups::subagent;
 
+/// The member of a stored configuration that no client sets.
+const WORKTREE: &str = "worktree";
+
 /// Returns a time in the wire's form.
 pub fn time(at: UnixMillis) -> Timestamp {
     Timestamp(at.0)
@@ -57,7 +60,10 @@ pub fn thread(state: &model::ThreadState) -> Thread {
         runtime_workspace_roots: vec![cwd.clone()],
         cwd,
         ephemeral: false,
-        worktree: None,
+        worktree: header
+            .config
+            .as_ref()
+            .and_then(|config| config.worktree.as_deref().cloned()),
         workspace_path: header.workspace_path.clone(),
         user_id: header.user_id.clone(),
         origin_channel: header.origin_channel.clone(),
@@ -85,7 +91,8 @@ pub fn thread(state: &model::ThreadState) -> Thread {
 pub(crate) fn cwd(header: &model::ThreadHeader) -> &str {
     let config = header.config.as_ref();
     let moved = config.and_then(|config| config.workspace_override.as_ref());
-    moved.unwrap_or(&header.workspace_path)
+    let worktree = || Some(&config?.worktree.as_ref()?.workspace_path);
+    moved.or_else(worktree).unwrap_or(&header.workspace_path)
 }
 
 pub(crate) fn summary(summary: ThreadSummary) -> types::ThreadSummary {
@@ -471,6 +478,8 @@ fn command(run: model::item::CommandExecution) -> CommandExecutionPayload {
 /// Clients that know only the first three policies see the nearest of them.
 fn config_out(config: &model::ThreadConfig) -> Option<ThreadConfiguration> {
     let mut config: ThreadConfiguration = serde_json::from_value(serde_json::to_value(config).ok()?).ok()?;
+    // Shown as a member of the Thread.
+    config.extra.remove(WORKTREE);
     config.approval_policy = config.approval_policy.map(|policy| match policy {
         ApprovalPolicy::Ask | ApprovalPolicy::Sandboxed | ApprovalPolicy::AskWrites => {
             ApprovalPolicy::Default
@@ -482,5 +491,7 @@ fn config_out(config: &model::ThreadConfig) -> Option<ThreadConfiguration> {
 }
 
 pub(crate) fn config_in(config: &ThreadConfiguration) -> Option<model::ThreadConfig> {
-    serde_json::from_value(serde_json::to_value(config).ok()?).ok()
+    let mut config = serde_json::to_value(config).ok()?;
+    config.as_object_mut()?.remove(WORKTREE);
+    serde_json::from_value(config).ok()
 }

@@ -15,6 +15,7 @@ mod encode;
 pub mod errors;
 pub mod group;
 pub mod groups;
+pub mod new_thread;
 mod own_turns;
 mod repeats;
 

@@ -27,8 +27,16 @@ use crate::{refused, repository};
 pub struct RulesPolicy {
     rules: RuleSet,
     guarded: Vec<PathBuf>,
+    worktrees: Option<WorktreesOf>,
     outputs: Option<PathBuf>,
     programs: Programs,
+}
+
+/// A workspace, and the directory with its worktrees.
+#[derive(Debug, Clone)]
+struct WorktreesOf {
+    directory: PathBuf,
+    workspace: PathBuf,
 }
 
 impl RulesPolicy {
@@ -37,6 +45,7 @@ impl RulesPolicy {
         Self {
             rules,
             guarded: Vec::new(),
+            worktrees: None,
             outputs: None,
             programs: Programs::default(),
         }
@@ -47,6 +56,27 @@ impl RulesPolicy {
     pub fn showing(mut self, outputs: PathBuf) -> Self {
         self.outputs = Some(outputs);
         self
+    }
+
+    /// Sets the directory with worktrees of a workspace, both absolute and free of links. An agent that works in one uses
+    /// its files, even if the directory is in a guarded place, and the rules for files of the workspace count for it too.
+    #[must_use]
+    pub fn working_in(mut self, directory: PathBuf, workspace: PathBuf) -> Self {
+        self.worktrees = Some(WorktreesOf { directory, workspace });
+        self
+    }
+
+    /// Returns the worktree that a folder lies in.
+    fn worktree(&self, root: &Path) -> Option<PathBuf> {
+        let directory = &self.worktrees.as_ref()?.directory;
+        let name = root.strip_prefix(directory).ok()?.components().next()?;
+        Some(directory.join(name))
+    }
+
+    /// Returns the workspace, for an agent that works in a worktree of it.
+    fn workspace_of(&self, root: &Path) -> Option<&Path> {
+        self.worktree(root)?;
+        Some(&self.worktrees.as_ref()?.workspace)
     }
 
     /// Sets the search for the programs of command lines. A line that starts a program which the agent may write needs
@@ -119,22 +149,29 @@ impl Policy for RulesPolicy {
         Ok(Arc::new(Self {
             rules: self.rules.allowing(rules).map_err(|error| error.to_string())?,
             guarded: self.guarded.clone(),
+            worktrees: self.worktrees.clone(),
             outputs: self.outputs.clone(),
             programs: self.programs.clone(),
         }))
     }
 
     fn refused(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
-        refused::refused(&self.rules, root)
+        let mut places = refused::refused(&self.rules, root)?;
+        if let Some(workspace) = self.workspace_of(root) {
+            places.extend(refused::refused(&self.rules, workspace)?);
+        }
+        Ok(places)
     }
 
     fn reserved(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
-        let disk = Disk::of(root, &self.guarded);
+        let disk = Disk::of(root, &self.guarded, self.worktree(root));
         refused::found(root, &|path| disk.is_reserved(path))
     }
 
     fn command(&self, command: &str, root: &Path) -> CommandRuling {
-        let verdict = self.rules.command(command, &Disk::of(root, &self.guarded));
+        let verdict = self
+            .rules
+            .command(command, &Disk::of(root, &self.guarded, self.worktree(root)));
         let commands = verdict.parts.iter();
         let missed = verdict.missed().filter(|_| self.rules.refuses());
         let programs = self.programs.writable(&verdict.programs, root);
@@ -173,15 +210,22 @@ impl Policy for RulesPolicy {
             PathAccess::Read => PathUse::Read,
             PathAccess::Write => PathUse::Write,
         };
-        if let Some((judgement, rule)) = self.rules.path(used, path, root) {
+        let of_workspace = || {
+            let workspace = self.workspace_of(root)?;
+            self.rules
+                .path(used, path, workspace)
+                .filter(|_| path.starts_with(workspace))
+        };
+        if let Some((judgement, rule)) = self.rules.path(used, path, root).or_else(of_workspace) {
             return Some(self.ruling(judgement, &Because::Rule(rule)));
         }
         // Bytes first: a walk of a large workspace asks this of every file.
         let bytes = path.as_os_str().as_encoded_bytes();
-        let is_guarded = self
-            .guarded
-            .iter()
-            .any(|place| bytes.starts_with(place.as_os_str().as_encoded_bytes()) && path.starts_with(place));
+        let is_guarded = self.guarded.iter().any(|place| {
+            bytes.starts_with(place.as_os_str().as_encoded_bytes())
+                && path.starts_with(place)
+                && guards(place, path, self.worktree(root).as_deref())
+        });
         let reason = match access {
             _ if is_guarded && !self.is_output(path) => "keys are stored there",
             PathAccess::Read if is_secret(path) => "a file of this name usually has secrets in it",
@@ -226,26 +270,36 @@ impl Policy for RulesPolicy {
     }
 }
 
+/// Whether a guarded place around a path counts for an agent in a worktree: not if the worktree lies between them.
+fn guards(place: &Path, path: &Path, worktree: Option<&Path>) -> bool {
+    !worktree.is_some_and(|worktree| path.starts_with(worktree) && worktree.starts_with(place))
+}
+
 /// Resolves paths of a workspace on this disk.
 struct Disk<'a> {
     root: &'a Path,
     reserved: Reserved,
     guarded: &'a [PathBuf],
+    /// The worktree that the root is in.
+    worktree: Option<PathBuf>,
     contents: Contents,
 }
 
 impl<'a> Disk<'a> {
-    fn of(root: &'a Path, guarded: &'a [PathBuf]) -> Self {
+    fn of(root: &'a Path, guarded: &'a [PathBuf], worktree: Option<PathBuf>) -> Self {
         Self {
             root,
             guarded,
+            worktree,
             reserved: Reserved::of(root),
             contents: Contents::default(),
         }
     }
 
     fn is_guarded(&self, path: &Path) -> bool {
-        is_secret(path) || self.guarded.iter().any(|place| path.starts_with(place))
+        let lies_in =
+            |place: &PathBuf| path.starts_with(place) && guards(place, path, self.worktree.as_deref());
+        is_secret(path) || self.guarded.iter().any(lies_in)
     }
 }
 
@@ -564,5 +618,57 @@ mod tests {
         assert_eq!(path("kept/config.json"), Some(Judgement::Ask));
         assert_eq!(path(".ssh/known"), Some(Judgement::Allow));
         assert_eq!(path("src/a"), None);
+    }
+
+    #[test]
+    fn an_agent_in_a_worktree_uses_its_files_and_no_others_of_the_guarded_place() {
+        let workspace = Workspace::new();
+        for path in [
+            "state/worktrees/a/leaf",
+            "state/worktrees/b/leaf",
+            "state/bobbin.db",
+        ] {
+            workspace.write(path, "x");
+        }
+        let state = workspace.root().join("state");
+        let policy = RulesPolicy::new(RuleSet::default()).guarding([state.clone()]);
+        let policy = policy.working_in(state.join("worktrees"), workspace.root().join("work"));
+        let own = state.join("worktrees/a");
+        let read = |path: &str, root: &Path| policy.path(PathAccess::Read, &state.join(path), root).is_none();
+        assert!(read("worktrees/a/leaf", &own));
+        assert!(!read("worktrees/b/leaf", &own) && !read("bobbin.db", &own));
+        assert!(!read("worktrees/a/leaf", workspace.root()));
+        assert!(!read("worktrees/a/leaf", &state.join("worktrees")));
+        let line = |line: &str| policy.command(line, &own).ruling.judgement;
+        assert_eq!(line("cat leaf"), Judgement::Allow);
+        assert_eq!(line("cat ../../bobbin.db"), Judgement::Ask);
+        assert_eq!(line("cat ../b/leaf"), Judgement::Ask);
+    }
+
+    #[test]
+    fn a_rule_for_files_of_the_workspace_counts_in_its_worktrees_too() {
+        let workspace = Workspace::new();
+        for path in ["work/secrets/a", "trees/a/secrets/a", "trees/a/b"] {
+            workspace.write(path, "x");
+        }
+        let rule = RuleText {
+            action: "deny".to_owned(),
+            path: Some("secrets/**".to_owned()),
+            ..RuleText::default()
+        };
+        let (work, trees) = (workspace.root().join("work"), workspace.root().join("trees"));
+        let policy = RulesPolicy::new(RuleSet::new([rule], None).unwrap());
+        let policy = policy.working_in(trees.clone(), work.clone());
+        let own = trees.join("a");
+        let refused = policy.refused(&own).unwrap();
+        for top in [&own, &work] {
+            let hides = |place: &PathBuf| top.join("secrets/a").starts_with(place);
+            assert!(refused.iter().any(hides), "{refused:?}");
+            let ruling = policy
+                .path(PathAccess::Read, &top.join("secrets/a"), &own)
+                .unwrap();
+            assert_eq!(ruling.judgement, Judgement::Deny);
+        }
+        assert!(policy.path(PathAccess::Read, &own.join("b"), &own).is_none());
     }
 }

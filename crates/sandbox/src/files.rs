@@ -137,6 +137,11 @@ fn grant_files(
     if plan.outer == Outer::Bubblewrap {
         rules = grant(rules, Path::new(TERMINALS), device | AccessFs::ReadDir)?;
     }
+    for path in plan.revealed(&around(&plan.hide)) {
+        if let Ok(place) = open_real(&path) {
+            rules = grant_open(rules, place, read, || path.clone())?;
+        }
+    }
     let write = match plan.profile.files {
         Files::WorkspaceWrite => plan.write.as_slice(),
         Files::ReadOnly | Files::Full => &[],

@@ -20,6 +20,9 @@ pub struct Plan {
     /// Places whose files it may not read, absolute; unused under [`Files::Full`].
     #[serde(with = "crate::serialized::paths")]
     pub hide: Vec<PathBuf>,
+    /// Places in hidden ones that it reads all the same, absolute. A place with a hidden place in it is not read.
+    #[serde(with = "crate::serialized::paths")]
+    pub reveal: Vec<PathBuf>,
     /// Places it may only read although they are in a writable place, absolute. Only [`Outer::Bubblewrap`] can
     /// enforce this.
     #[serde(with = "crate::serialized::paths")]
@@ -198,6 +201,17 @@ impl Plan {
         Ok((there, unseen))
     }
 
+    /// Returns the real names of the places in hidden ones that the command reads. `hidden` has those by real name.
+    pub(crate) fn revealed(&self, hidden: &[PathBuf]) -> Vec<PathBuf> {
+        let lies_in_one = |place: &&PathBuf| hidden.iter().any(|hidden| place.starts_with(hidden));
+        let has_one = |place: &&PathBuf| hidden.iter().any(|hidden| hidden.starts_with(place));
+        let places = looked(&self.reveal).0;
+        let revealed = places
+            .iter()
+            .filter(|place| lies_in_one(place) && !has_one(place));
+        revealed.cloned().collect()
+    }
+
     /// Returns the plan for the helper that runs in bubblewrap: bubblewrap does what Landlock cannot.
     #[must_use]
     pub fn within(&self) -> Self {
@@ -220,6 +234,7 @@ impl Plan {
             services: Vec::new(),
             repositories: Vec::new(),
             show: Vec::new(),
+            reveal: self.reveal.clone(),
             temporary: None,
             ..*self
         }
@@ -258,6 +273,7 @@ impl Plan {
             services: Vec::new(),
             repositories: Vec::new(),
             show: Vec::new(),
+            reveal: self.reveal.clone(),
             temporary: None,
             ..*self
         }
@@ -443,6 +459,28 @@ pub(crate) mod tests {
             ..plan
         };
         assert!(alone.exposed().is_some());
+    }
+
+    #[test]
+    fn a_place_in_a_hidden_one_is_read_unless_it_has_a_hidden_place_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let names = ["state/tree", "state/other/keys", "beside"].map(|name| top.join(name));
+        for name in &names {
+            std::fs::create_dir_all(name).unwrap();
+        }
+        let plan = Plan {
+            hide: vec![top.join("state"), names[1].clone()],
+            reveal: vec![
+                names[0].clone(),
+                top.join("state/other"),
+                names[2].clone(),
+                top.join("state/none"),
+            ],
+            ..Plan::default()
+        };
+        assert_eq!(plan.revealed(&around(&plan.hide)), [names[0].clone()]);
+        assert_eq!(plan.within().reveal, plan.reveal);
     }
 
     #[test]

@@ -19,5 +19,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_engine_acp::GROUPS,
         bobbin_git::GROUPS,
         bobbin_browse::GROUPS,
+        bobbin_worktrees::GROUPS,
     ])
 }

@@ -34,6 +34,7 @@ use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_tools::{Commands, Git, ProgramSandbox, Sandbox, ToolSet};
 use bobbin_undo::FileUndo;
+use bobbin_worktrees::Worktrees;
 use tokio_util::sync::CancellationToken;
 
 use crate::config_files::ConfigFiles;
@@ -57,6 +58,7 @@ pub struct Opened {
     /// The other agents that can run its Threads.
     engines: EngineList,
     git: Git,
+    worktrees: Worktrees,
     /// The tools of its agent.
     pub(crate) tools: ToolSet,
     /// Its running commands.
@@ -221,7 +223,7 @@ pub async fn prepare(
     ));
     servers.let_change(home.as_deref().map(bobbin_settings::edit::users_file));
     let (undo, without) = undo::open(workspace, &children, &own).await;
-    let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
+    let prompts = prompts::of(workspace, home.as_deref(), &environment, state);
     let inputs = FeatureInputs {
         workspace,
         config,
@@ -280,6 +282,7 @@ pub async fn prepare(
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
     Ok(Opened {
         engines,
+        worktrees: Worktrees::new(git.clone(), workspace.root.clone(), workspace.worktrees()),
         git,
         config_files: Arc::new(config_files),
         hooks: hosted.hooks,
@@ -471,7 +474,10 @@ fn policy(
 ) -> anyhow::Result<Arc<dyn Policy>> {
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let policy = RulesPolicy::new(config.permissions.compile(home)?).guarding(guarded);
-    let policy = policy.showing(workspace.outputs()).finding(programs);
+    let policy = policy
+        .showing(workspace.outputs())
+        .working_in(workspace.worktrees(), workspace.root.clone());
+    let policy = policy.finding(programs);
     Ok(Arc::new(policy))
 }
 
@@ -489,6 +495,7 @@ fn core_settings(
 ) -> Settings {
     let mut settings = Settings::new(workspace.root.clone());
     settings.undo = undo;
+    settings.worktrees = Some(workspace.worktrees());
     settings.approval_policy.set(
         config.permissions.approval_policy,
         config.permissions.is_policy_set,
@@ -533,6 +540,7 @@ pub fn services(opened: &Opened) -> Services {
             .with(opened.doctor.clone())
             .with(opened.engines.clone())
             .with(Repositories::new(opened.git.clone()))
+            .with(opened.worktrees.clone())
             .with(opened.git.clone())
             .with(Arc::new(opened.tools.listed()))
             .with::<Arc<dyn OutsideCalls>>(Arc::new(calls))

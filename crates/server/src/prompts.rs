@@ -7,12 +7,12 @@ use bobbin_children::Environment;
 use bobbin_prompts::{Machine, Prompts};
 
 use crate::trust::TrustFile;
-use bobbin_workspace::StateDirectory;
+use bobbin_workspace::{StateDirectory, Workspace};
 
 /// Returns the prompts of a workspace. Texts of a folder count while its user trusts it by `state`. `environment` is
 /// that of its commands.
 pub(crate) fn of(
-    workspace: &Path,
+    workspace: &Workspace,
     home: Option<&Path>,
     environment: &Environment,
     state: StateDirectory,
@@ -28,13 +28,16 @@ pub(crate) fn of(
         path,
         variables: names.into_iter().collect(),
     };
+    let worktrees = workspace.worktrees();
+    let workspace = &workspace.root;
     // Texts in the home are the user's own.
     let own = home.map(Path::to_owned);
     let prompts = Prompts::new(workspace.to_owned(), home.map(Path::to_owned), machine);
     let served = TrustFile::of(&state, workspace);
     let is_trusted = move |folder: &Path| {
         own.as_deref() == Some(folder)
-            || if folder == served.root() {
+            // A worktree has files of the served folder's repository, like another branch in the folder itself.
+            || if folder == served.root() || (folder.starts_with(&worktrees) && folder != worktrees) {
                 served.read().trusted
             } else {
                 TrustFile::of(&state, folder).read().trusted

@@ -198,6 +198,7 @@ pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children:
         services: services(),
         show: home.map(Path::to_path_buf).into_iter().collect(),
         repositories: repositories_in(&workspace.root),
+        worktrees: Some(workspace.worktrees()),
         when_missing: said.when_missing,
     }
 }

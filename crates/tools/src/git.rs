@@ -4,7 +4,7 @@
 //! options disable these programs where git has such options, and git runs in a sandbox: without write access and network
 //! where it only reads, and in that of commands where it writes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSpec, Shell};
@@ -25,6 +25,10 @@ pub struct Git {
     environment: Environment,
     /// The sandbox of commands.
     sandbox: Sandbox,
+    /// The only places that it writes, if these are not those of commands.
+    only: Option<Vec<PathBuf>>,
+    /// Places that it reads even if they are hidden from commands.
+    reads: Vec<PathBuf>,
 }
 
 /// An answer of git.
@@ -94,6 +98,27 @@ impl Git {
             children,
             environment,
             sandbox,
+            only: None,
+            reads: Vec::new(),
+        }
+    }
+
+    /// Returns a value whose runs read these places even if they are hidden from commands.
+    #[must_use]
+    pub fn reading(&self, places: Vec<PathBuf>) -> Self {
+        Self {
+            reads: places,
+            ..self.clone()
+        }
+    }
+
+    /// Returns a value whose runs write these places and temporary files, and not the folder in which they run. Use it for
+    /// commands of git that start no program of the repository.
+    #[must_use]
+    pub fn writing_only(&self, places: Vec<PathBuf>) -> Self {
+        Self {
+            only: Some(places),
+            ..self.clone()
         }
     }
 
@@ -142,7 +167,16 @@ impl Git {
         sandbox.settle().await;
         let spec = match sandbox.of_command(root) {
             CommandSandbox::NotNeeded => spec,
-            CommandSandbox::Confined(plan) => sandbox.confined(&plan, spec).map_err(unheld)?,
+            CommandSandbox::Confined(mut plan) => {
+                if let Some(only) = &self.only {
+                    plan.write.clone_from(only);
+                    plan.write.extend(self.sandbox.temporary.clone());
+                    plan.show.push(root.to_owned());
+                }
+                plan.reveal.extend(self.reads.clone());
+                plan.show.extend(self.reads.clone());
+                sandbox.confined(&plan, spec).map_err(unheld)?
+            }
             CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => return Err(unheld(why)),
         };
         self.finish(spec, bounds).await.map_err(|error| match error {

@@ -48,6 +48,9 @@ pub struct Sandbox {
     /// Subfolders of the folder with git repositories, by real name, as of the server's start. Repositories that commands
     /// make later are not among them, so commands can remove those.
     pub repositories: Vec<PathBuf>,
+    /// The directory with worktrees of the folder's repository, by real name. A command that runs in one may write it,
+    /// and not the folder.
+    pub worktrees: Option<PathBuf>,
     /// The consequence when the profile cannot be enforced.
     pub when_missing: WhenMissing,
 }
@@ -109,6 +112,7 @@ impl Default for Sandbox {
             services: Vec::new(),
             show: Vec::new(),
             repositories: Vec::new(),
+            worktrees: None,
             when_missing: WhenMissing::default(),
         }
     }
@@ -198,6 +202,7 @@ impl Sandbox {
             blank: self.blank.clone(),
             services: self.services.clone(),
             show: self.show.clone(),
+            reveal: Vec::new(),
             temporary: self.temporary.clone(),
             private_tmp: self.private_tmp,
             repositories: self.repositories.clone(),
@@ -215,9 +220,27 @@ impl Sandbox {
         if let Some(why) = self.missing() {
             return CommandSandbox::Missing(why);
         }
-        let write = std::iter::once(root.to_owned());
+        let worktree = WorktreePlaces::of(self, root);
+        if worktree.is_none() && self.hides_foreign(root) {
+            let root = root.display();
+            return CommandSandbox::Refused(format!("{root} lies in a place that is hidden from commands"));
+        }
+        let top = worktree.as_ref().map_or(root, |worktree| &worktree.top);
+        let write = std::iter::once(top.to_owned());
         let write = write.chain(self.temporary.clone()).chain(self.write.clone());
         let mut plan = self.plan(write.collect());
+        if let Some(worktree) = &worktree {
+            plan.reveal.push(worktree.top.clone());
+            plan.show
+                .extend([worktree.repository.clone(), worktree.top.clone()]);
+            let hide: Vec<PathBuf> = self
+                .hide
+                .iter()
+                .filter(|path| !self.read_only.contains(path))
+                .cloned()
+                .collect();
+            plan.hide.extend(worktree.same(&hide, &self.folder));
+        }
         // In a workspace that is also the home, the server's own files are confined as in others.
         let own = |path: &PathBuf| self.read_only.contains(path) && path.parent() == Some(root);
         plan.hide.retain(|path| !own(path));
@@ -230,7 +253,12 @@ impl Sandbox {
             let path = path.display();
             return CommandSandbox::Missing(format!("{path} is hidden and lies where commands may write"));
         }
-        plan.hide.extend(self.places_of_folder());
+        plan.hide
+            .extend(places_of_folder(&self.hidden_by_folder, &self.folder));
+        if let Some(worktree) = &worktree {
+            let hidden: Vec<PathBuf> = worktree.same(&self.hidden_by_folder, &self.folder).collect();
+            plan.hide.extend(places_of_folder(&hidden, &worktree.folder));
+        }
         if let Some(path) = plan.exposed() {
             let path = path.display();
             return CommandSandbox::Refused(format!(
@@ -279,18 +307,12 @@ impl Sandbox {
         sandbox
     }
 
-    /// Returns the places that the folder hides, without those whose real path is outside of the folder: commands or
-    /// bubblewrap could need them.
-    fn places_of_folder(&self) -> Vec<PathBuf> {
-        let lies_in = |place: &&PathBuf| {
-            if let Ok(real) = place.canonicalize() {
-                return real != self.folder && real.starts_with(&self.folder);
-            }
-            // The place may exist in a directory that cannot be searched now.
-            let mut way = place.ancestors().take_while(|ancestor| *ancestor != self.folder);
-            !way.any(Path::is_symlink)
+    /// Whether a folder that is not the server's lies in a hidden place.
+    fn hides_foreign(&self, root: &Path) -> bool {
+        let lies_in = |place: &PathBuf| {
+            root.starts_with(place) || place.canonicalize().is_ok_and(|real| root.starts_with(real))
         };
-        self.hidden_by_folder.iter().filter(lies_in).cloned().collect()
+        !root.starts_with(&self.folder) && self.hide.iter().any(lies_in)
     }
 
     /// Adds this server's read-only and hidden places in `root`, which may be the workspace of another server, to a
@@ -359,6 +381,56 @@ impl Sandbox {
             }
         }
     }
+}
+
+/// The places of a command that runs in a worktree.
+struct WorktreePlaces {
+    /// The worktree.
+    top: PathBuf,
+    /// The folder in it that corresponds to the server's folder.
+    folder: PathBuf,
+    /// The folder with the repository.
+    repository: PathBuf,
+}
+
+impl WorktreePlaces {
+    /// Returns them if `root` lies in a worktree of the server.
+    fn of(sandbox: &Sandbox, root: &Path) -> Option<Self> {
+        let worktrees = sandbox.worktrees.as_ref()?;
+        let name = root.strip_prefix(worktrees).ok()?.components().next()?;
+        let top = worktrees.join(name);
+        let folder = &sandbox.folder;
+        let repository = folder.ancestors().find(|folder| folder.join(".git").exists());
+        let repository = repository.unwrap_or(folder);
+        Some(Self {
+            folder: top.join(folder.strip_prefix(repository).unwrap_or(Path::new(""))),
+            repository: repository.to_owned(),
+            top,
+        })
+    }
+
+    /// Returns those of some places that lie in the server's folder, as places of the worktree.
+    fn same<'a>(&'a self, places: &'a [PathBuf], folder: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+        let inside = places
+            .iter()
+            .filter_map(move |place| place.strip_prefix(folder).ok());
+        let inside = inside.filter(|place| !place.as_os_str().is_empty());
+        inside.map(|place| self.folder.join(place))
+    }
+}
+
+/// Returns the places that a folder hides, without those whose real path is outside of the folder: commands or
+/// bubblewrap could need them.
+fn places_of_folder(hidden: &[PathBuf], folder: &Path) -> Vec<PathBuf> {
+    let lies_in = |place: &&PathBuf| {
+        if let Ok(real) = place.canonicalize() {
+            return real != folder && real.starts_with(folder);
+        }
+        // The place may exist in a directory that cannot be searched now.
+        let mut way = place.ancestors().take_while(|ancestor| *ancestor != folder);
+        !way.any(Path::is_symlink)
+    };
+    hidden.iter().filter(lies_in).cloned().collect()
 }
 
 #[cfg(test)]
@@ -493,5 +565,50 @@ mod tests {
         assert_eq!(held(&work, &home), None);
         assert_eq!(held(&home, &home).map(|(hidden, ..)| hidden), Some(0));
         assert_eq!(held(&home, &other).map(|(hidden, ..)| hidden), Some(1));
+    }
+
+    #[test]
+    fn a_command_in_a_worktree_writes_that_and_nothing_else_of_the_state() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let (folder, state) = (top.join("tea/leaf"), top.join("state"));
+        let (worktrees, own) = (state.join("worktrees"), state.join("worktrees/a"));
+        for made in [&folder, &top.join("tea/.git"), &own.join("leaf")] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        let sandbox = Sandbox {
+            folder: folder.clone(),
+            hide: vec![state.clone(), folder.join("keys")],
+            hidden_by_folder: vec![folder.join("secret")],
+            worktrees: Some(worktrees.clone()),
+            temporary: None,
+            support: Support {
+                landlock: 6,
+                seccomp: true,
+                outer: Outer::Nothing,
+            },
+            ..strict()
+        };
+        for root in [own.clone(), own.join("leaf")] {
+            let CommandSandbox::Confined(plan) = sandbox.of_command(&root) else {
+                panic!("{root:?}");
+            };
+            assert_eq!((plan.write, plan.reveal), (vec![own.clone()], vec![own.clone()]));
+            assert!(plan.show.contains(&top.join("tea")));
+            for hidden in ["keys", "secret"] {
+                assert!(plan.hide.contains(&folder.join(hidden)), "{hidden}");
+                assert!(plan.hide.contains(&own.join("leaf").join(hidden)), "{hidden}");
+            }
+        }
+        for root in [&state, &worktrees] {
+            assert!(
+                matches!(sandbox.of_command(root), CommandSandbox::Refused(_)),
+                "{root:?}"
+            );
+        }
+        let CommandSandbox::Confined(plan) = sandbox.of_command(&folder) else {
+            panic!("the folder");
+        };
+        assert_eq!((plan.write, plan.reveal), (vec![folder], Vec::new()));
     }
 }

@@ -160,6 +160,11 @@ impl Workspace {
         self.folder().join("terminals")
     }
 
+    /// Returns where the worktrees of Threads are.
+    pub fn worktrees(&self) -> PathBuf {
+        self.folder().join("worktrees")
+    }
+
     /// Returns the conversations that an earlier version left in the folder, or that the folder brought along: no command
     /// has a use for them.
     pub fn foreign_database(&self) -> PathBuf {

@@ -174,11 +174,13 @@ impl Names {
                     .into_iter()
                     .filter_map(|by| text.find(by));
                 let text = &text[..until.min().unwrap_or(text.len())];
-                // A thread's id is also a part of a host name.
+                // A thread's id is also a part of a host name, and its end the id of a worktree.
+                let end = |id: &str| id.trim_start_matches("thread_").to_owned();
                 let label = |id: &str| id.to_lowercase().replace('_', "-");
                 let replace = |text: String, (real, shown): &(String, String)| match shown {
                     shown if shown.starts_with("thread_") => {
-                        text.replace(real, shown).replace(&label(real), &label(shown))
+                        let text = text.replace(real, shown).replace(&label(real), &label(shown));
+                        text.replace(&end(real), &end(shown))
                     }
                     shown => text.replace(real, shown),
                 };

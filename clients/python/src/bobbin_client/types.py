@@ -901,6 +901,19 @@ class DiffFile(_DiffFile, total=False):
     """Where a renamed file was."""
 
 
+class DirtyHandoff(TypedDict):
+    """The uncommitted changes that were copied into a worktree."""
+
+    copiedFileCount: int
+    """Files that were copied."""
+    deletedFileCount: int
+    """Files that are deleted in the workspace, and now here too."""
+    requested: bool
+    """Whether the client asked for them."""
+    status: str
+    """`applied` if there were changes, `clean` if there were none, `skipped` if they were not asked for."""
+
+
 class _DoctorFinding(TypedDict):
     level: DoctorLevel
     """How good or bad it is."""
@@ -2539,6 +2552,8 @@ class ServerCapabilities(TypedDict, total=False):
     """What smaller extensions there are."""
     externalChannelManagement: bool
     """`externalChannel/*`."""
+    gitWorktrees: bool
+    """`worktree/*`."""
     heartbeatManagement: bool
     """`heartbeat/trigger`."""
     hooksManagement: bool
@@ -3026,7 +3041,9 @@ class _Thread(TypedDict):
     cwd: str
     """The same path."""
     effectiveWorkspacePath: str
-    """The folder of files, commands and git: the configuration's `workspaceOverride`, or the workspace."""
+    """The folder of files, commands and git: the configuration's `workspaceOverride`, the worktree, or the
+    workspace.
+    """
     ephemeral: bool
     """Whether it is stored nowhere; always `false`."""
     historyMode: HistoryMode
@@ -3053,8 +3070,8 @@ class _Thread(TypedDict):
     """Active, paused or archived."""
     workspacePath: str
     """The workspace it belongs to."""
-    worktree: Any
-    """Its work tree of git; always `null`."""
+    worktree: Union[Worktree, None]
+    """Its worktree of git; `null` if it has none."""
 
 
 class Thread(_Thread, total=False):
@@ -3642,6 +3659,64 @@ class WorkspaceFilesMatch(TypedDict):
     """The file, relative to the folder."""
     text: str
     """The line, at most its first 300 characters."""
+
+
+class _Worktree(TypedDict):
+    baseHead: str
+    """The commit of that, in hexadecimal."""
+    baseRef: str
+    """The branch, tag or commit that it started from, as it was named."""
+    branchName: str
+    """The branch that was made with it."""
+    createdAt: str
+    """When it was made, in RFC 3339."""
+    head: str
+    """The commit that was checked out, in hexadecimal. `worktree/status` has the present one."""
+    id: str
+    """Its id, which names its directory."""
+    path: str
+    """The worktree."""
+    sourceThreadId: str
+    """The Thread that was copied, or the Thread itself."""
+    sourceWorkspacePath: str
+    """The workspace."""
+    workspacePath: str
+    """The folder that the Thread works in: the worktree, or the folder in it that corresponds to the workspace."""
+
+
+class Worktree(_Worktree, total=False):
+    """A worktree of git that the server made for a Thread."""
+
+    dirtyHandoff: DirtyHandoff
+    """The uncommitted changes that were copied into it."""
+
+
+class _WorktreeStatus(TypedDict):
+    aheadCount: int
+    """Their number."""
+    branchName: str
+    """The branch that is checked out; the one that was made with it if that is unknown."""
+    exists: bool
+    """Whether the directory exists."""
+    hasCommitsAheadOfBase: bool
+    """Whether there are commits that the commit lacks from which it started."""
+    hasUncommittedChanges: bool
+    """Whether files have changed since the last commit, or are new."""
+    isGitWorktree: bool
+    """Whether git takes it for a worktree."""
+    path: str
+    """Its directory."""
+    threadId: str
+    """The Thread that it was made for."""
+    worktree: Worktree
+    """The worktree as it was made."""
+
+
+class WorktreeStatus(_WorktreeStatus, total=False):
+    """The state of a worktree at present."""
+
+    head: str
+    """The commit that is checked out, in hexadecimal."""
 
 
 class _InitializeParams(TypedDict):
@@ -6922,6 +6997,147 @@ class WorkspaceFilesGrepResult(TypedDict):
     """Whether the search ended early: more matches, more files than 50,000, or 10 seconds."""
 
 
+class _WorktreeCreateAndStartParams(TypedDict):
+    identity: SessionIdentity
+    """The starter; `channelName` must not be blank."""
+
+
+class WorktreeCreateAndStartParams(_WorktreeCreateAndStartParams, total=False):
+    """Params of `worktree/createAndStart`: those of `thread/start`, and of the worktree."""
+
+    baseRef: str
+    """The branch, tag or commit to start from. Default: the commit that is checked out."""
+    branchName: str
+    """The branch to make. Default: `bobbin/` and the worktree's id."""
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    config: ThreadConfiguration
+    """Its first configuration, without `workspaceOverride`."""
+    copyDirtyChanges: bool
+    """Whether uncommitted changes and new files are copied into it. Default `true`."""
+    displayName: str
+    """Its title; blank means none."""
+    dynamicTools: list[DynamicToolSpec]
+    """Tools that this connection serves."""
+    historyMode: HistoryMode
+    """The supplier of the model's history. Default `server`."""
+    path: str
+    """Refused: the worktree lies in the server's state directory."""
+
+
+class WorktreeCreateResult(TypedDict):
+    """Result of `worktree/createAndStart` and `worktree/createAndFork`."""
+
+    thread: Thread
+    """The new Thread, without Turns."""
+    worktree: Worktree
+    """Its worktree."""
+
+
+class _WorktreeCreateAndForkParams(TypedDict):
+    sourceThreadId: str
+    """The Thread to copy. Its folder is the one whose uncommitted changes are copied."""
+
+
+class WorktreeCreateAndForkParams(_WorktreeCreateAndForkParams, total=False):
+    """Params of `worktree/createAndFork`: those of `thread/fork`, and of the worktree."""
+
+    baseRef: str
+    """The branch, tag or commit to start from. Default: the commit that is checked out."""
+    branchName: str
+    """The branch to make. Default: `bobbin/` and the worktree's id."""
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    config: ThreadConfiguration
+    """Its configuration, without `workspaceOverride`. Default: the original's."""
+    copyDirtyChanges: bool
+    """Whether uncommitted changes and new files are copied into it. Default `true`."""
+    displayName: str
+    """Its title. Default: the original's with a count."""
+    dynamicTools: list[DynamicToolSpec]
+    """Tools that this connection serves."""
+    forkPoint: ThreadForkPoint
+    """The end of the copy. Absent: after the newest Turn. A running Turn is copied as cancelled."""
+    identity: SessionIdentity
+    """Its starter. Default: the original's."""
+    path: str
+    """Refused: the worktree lies in the server's state directory."""
+
+
+class WorktreeListParams(TypedDict, total=False):
+    """Params of `worktree/list`."""
+
+    identity: SessionIdentity
+    """Only worktrees of this user's Threads."""
+    includeOrphans: bool
+    """Whether to list worktrees whose Thread is deleted, too. Default `false`."""
+
+
+class WorktreeListResult(TypedDict):
+    """Result of `worktree/list`."""
+
+    data: list[WorktreeStatus]
+    """The worktrees, oldest first."""
+
+
+class WorktreeStatusParams(TypedDict):
+    """Params of `worktree/status`."""
+
+    threadId: str
+    """The Thread."""
+
+
+class _WorktreeStatusResult(TypedDict):
+    aheadCount: int
+    """Their number."""
+    branchName: str
+    """The branch that is checked out; the one that was made with it if that is unknown."""
+    exists: bool
+    """Whether the directory exists."""
+    hasCommitsAheadOfBase: bool
+    """Whether there are commits that the commit lacks from which it started."""
+    hasUncommittedChanges: bool
+    """Whether files have changed since the last commit, or are new."""
+    isGitWorktree: bool
+    """Whether git takes it for a worktree."""
+    path: str
+    """Its directory."""
+    status: WorktreeStatus
+    """The status."""
+    threadId: str
+    """The Thread that it was made for."""
+    worktree: Worktree
+    """The worktree as it was made."""
+
+
+class WorktreeStatusResult(_WorktreeStatusResult, total=False):
+    """Result of `worktree/status`: the status by itself, and as a member."""
+
+    head: str
+    """The commit that is checked out, in hexadecimal."""
+
+
+class _WorktreeRemoveParams(TypedDict):
+    threadId: str
+    """The Thread that it was made for. It may be deleted."""
+
+
+class WorktreeRemoveParams(_WorktreeRemoveParams, total=False):
+    """Params of `worktree/remove`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    force: bool
+    """Whether to remove it with uncommitted changes or commits of its own. Default `false`."""
+
+
+class WorktreeRemoveResult(TypedDict):
+    """Result of `worktree/remove`."""
+
+    branchRemains: bool
+    """Whether its branch is still there: it has commits of its own."""
+
+
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """The kind of operation."""
@@ -8794,10 +9010,10 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/remove'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/commit', 'git/push/plan', 'git/push', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/commit', 'git/push/plan', 'git/push', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -10008,6 +10224,36 @@ class Requests:
         self, method: Literal['workspace/files/grep'], params: WorkspaceFilesGrepParams, *, timeout: float | None = ...
     ) -> WorkspaceFilesGrepResult:
         """Extension: finds lines of files by their text."""
+
+    @overload
+    async def request(
+        self, method: Literal['worktree/createAndStart'], params: WorktreeCreateAndStartParams, *, timeout: float | None = ...
+    ) -> WorktreeCreateResult:
+        """Makes a worktree on a branch of its own, and a Thread that works in it."""
+
+    @overload
+    async def request(
+        self, method: Literal['worktree/createAndFork'], params: WorktreeCreateAndForkParams, *, timeout: float | None = ...
+    ) -> WorktreeCreateResult:
+        """Makes a worktree on a branch of its own, and a copy of a Thread that works in it."""
+
+    @overload
+    async def request(
+        self, method: Literal['worktree/list'], params: WorktreeListParams | None = None, *, timeout: float | None = ...
+    ) -> WorktreeListResult:
+        """Lists the worktrees of Threads with their state."""
+
+    @overload
+    async def request(
+        self, method: Literal['worktree/status'], params: WorktreeStatusParams, *, timeout: float | None = ...
+    ) -> WorktreeStatusResult:
+        """Returns the state of a Thread's worktree: whether it exists, and what is not committed or not in its base."""
+
+    @overload
+    async def request(
+        self, method: Literal['worktree/remove'], params: WorktreeRemoveParams, *, timeout: float | None = ...
+    ) -> WorktreeRemoveResult:
+        """Extension: removes the worktree of a Thread, and its branch if that has no commits of its own."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""

@@ -87,10 +87,23 @@ impl Owner {
             requests: self.request_sender.clone(),
         };
         let engine = self.threads.engine.clone();
+        let environment = &context.environment;
+        // The folder would otherwise be made anew, by the first file that is written in it.
+        let is_gone = environment.config.worktree.is_some() && !environment.root.is_dir();
         // The engine is called within the task, so that its panic fails the Turn.
         let span = tracing::info_span!("turn", thread = %self.state.header.id, turn = %turn);
         span.in_scope(|| tracing::info!("turn started"));
-        let task = tokio::spawn(async move { engine.run(context).await }.instrument(span));
+        let run = async move {
+            if is_gone {
+                let why = format!(
+                    "The worktree of this thread is gone: {}",
+                    context.environment.root.display()
+                );
+                return Err(EngineFailure::Failed(why));
+            }
+            engine.run(context).await
+        };
+        let task = tokio::spawn(run.instrument(span));
         self.run = Some(Run {
             turn,
             task,

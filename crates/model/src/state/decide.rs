@@ -247,8 +247,10 @@ impl ThreadState {
         }
     }
 
-    /// Decides on replacing the whole configuration.
-    pub fn decide_configure(&self, config: ThreadConfig) -> Vec<Event> {
+    /// Decides on replacing the whole configuration, except for the worktree: only the server gives a Thread one.
+    pub fn decide_configure(&self, mut config: ThreadConfig) -> Vec<Event> {
+        let own = self.header.config.as_ref();
+        config.worktree = own.and_then(|own| own.worktree.clone());
         vec![Event::ThreadConfigured { config }]
     }
 

@@ -625,6 +625,37 @@ fn mode_keeps_the_rest_of_the_configuration() {
     assert_eq!(state.decide_mode(Mode::Plan), []);
 }
 
+#[test]
+fn no_configuration_changes_the_worktree() {
+    let mut state = thread();
+    let config = |id: &str| crate::ThreadConfig {
+        worktree: Some(Box::new(crate::Worktree {
+            id: id.to_owned(),
+            source_thread_id: String::new(),
+            workspace_path: String::new(),
+            source_workspace_path: String::new(),
+            path: String::new(),
+            branch_name: String::new(),
+            base_ref: String::new(),
+            base_head: String::new(),
+            head: String::new(),
+            created_at: String::new(),
+            dirty_handoff: None,
+        })),
+        ..crate::ThreadConfig::default()
+    };
+    state.header.config = Some(config("own"));
+    for other in [config("other"), crate::ThreadConfig::default()] {
+        let events = state.decide_configure(other);
+        play(&mut state, &events);
+        assert_eq!(state.header.config, Some(config("own")));
+    }
+    state.header.config = None;
+    let events = state.decide_configure(config("other"));
+    play(&mut state, &events);
+    assert_eq!(state.header.config, Some(crate::ThreadConfig::default()));
+}
+
 /// Returns the events of the `step`-th kind of command; `n` makes its ids.
 fn any_command(state: &ThreadState, step: u8, n: usize) -> Vec<Event> {
     let text = String::new;

@@ -292,6 +292,9 @@ pub struct ServerCapabilities {
     /// `thread/fork`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub thread_fork: bool,
+    /// `worktree/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub git_worktrees: bool,
     /// Extension: `server/stats`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server_stats: bool,

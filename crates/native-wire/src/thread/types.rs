@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_model::{HistoryMode, Json, Plan, Runtime, ThreadStatus};
+use bobbin_model::{HistoryMode, Plan, Runtime, ThreadStatus, Worktree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -41,7 +41,7 @@ pub struct Thread {
     pub session_id: String,
     /// The workspace it belongs to.
     pub workspace_path: String,
-    /// The folder of files, commands and git: the configuration's `workspaceOverride`, or the workspace.
+    /// The folder of files, commands and git: the configuration's `workspaceOverride`, the worktree, or the workspace.
     pub effective_workspace_path: String,
     /// The same path.
     pub cwd: String,
@@ -49,9 +49,9 @@ pub struct Thread {
     pub runtime_workspace_roots: Vec<String>,
     /// Whether it is stored nowhere; always `false`.
     pub ephemeral: bool,
-    /// Its work tree of git; always `null`.
+    /// Its worktree of git; `null` if it has none.
     #[serialize_always]
-    pub worktree: Option<Json>,
+    pub worktree: Option<Worktree>,
     /// Its owner inside the channel.
     pub user_id: Option<String>,
     /// The channel that created it; never changes.

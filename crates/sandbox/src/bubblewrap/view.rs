@@ -128,16 +128,21 @@ impl View {
                     None => drop(wanted.insert(real, Mount::Read)),
                 }
             }
+            let hide = around(&plan.hide);
+            let revealed = plan.revealed(&hide);
             for (places, mount) in [
                 (blank, Mount::Blank),
+                (revealed.clone(), Mount::Read),
                 (write, Mount::Write),
-                (around(&plan.hide), Mount::Blank),
+                (hide, Mount::Blank),
                 // Hidden as a whole, even if writable: single entries of it cannot be hidden.
                 (beyond_read_only, Mount::Blank),
                 (beyond_blank, Mount::Blank),
             ] {
                 for real in places {
+                    let is_around = || revealed.iter().any(|place| place.starts_with(&real));
                     let mount = match mount {
+                        Mount::Blank if real.is_dir() && is_around() => Mount::Anew,
                         Mount::Blank if real.is_dir() => Mount::Empty,
                         other => other,
                     };

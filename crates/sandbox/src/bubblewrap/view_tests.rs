@@ -113,6 +113,15 @@ fn places_within_others_come_later_and_what_is_so_already_is_left_out() {
             "--tmpfs /h --bind /h/a/w /h/a/w --remount-ro /h",
         ),
         (
+            "a place that is read within a hidden one",
+            &[
+                ("/h", Mount::Anew),
+                ("/h/a/w", Mount::Read),
+                ("/h/b", Mount::Empty),
+            ],
+            "--tmpfs /h --ro-bind-try /h/a/w /h/a/w --remount-ro /h",
+        ),
+        (
             "a hidden place within a hidden one",
             &[("/h", Mount::Empty), ("/h/a", Mount::Blank)],
             "--tmpfs /h --remount-ro /h",

@@ -18,7 +18,7 @@ use crate::groups::serving::dynamic;
 use crate::groups::thread::{instructions, lifecycle};
 
 /// The parts that a copy does not take from the original.
-struct Changes {
+pub(crate) struct Changes {
     identity: Option<Identity>,
     config: Option<ThreadConfig>,
     display_name: Option<String>,
@@ -37,25 +37,45 @@ pub(super) async fn fork(client: &Client, params: ThreadForkParams, responder: R
     let Some(first) = client.first_time(responder) else {
         return;
     };
-    match copied(client, &from, point, changes).await {
-        Ok(snapshot) => {
-            client
-                .serving
-                .serve(client.threads().clients(), &snapshot.state, Tools::Brought);
-            let header = &snapshot.state.header;
-            client.started(header.id.clone(), header.origin_channel.clone());
-            let thread = client.shown(&snapshot.state);
-            let instruction_sources = instructions::sources(client, convert::cwd(header).into()).await;
-            first.ok(&ThreadResult {
-                thread,
-                instruction_sources,
-            });
-        }
-        Err(error) => first.err(errors::of(&error)),
+    let request = match requested(client, &from, changes).await {
+        Ok(request) => request,
+        Err(error) => return first.err(errors::of(&error)),
+    };
+    match fork_as(client, &from, point, request).await {
+        Ok(forked) => first.ok(&forked),
+        Err(error) => first.err(error),
     }
 }
 
-fn read(params: ThreadForkParams) -> Result<(ForkPoint, Changes), RpcError> {
+/// A new Thread with the tools that its client declares.
+pub(crate) type RequestedThread = (NewThread, Arc<[DynamicTool]>);
+
+/// Copies a conversation to a new Thread that this connection serves.
+pub(crate) async fn fork_as(
+    client: &Client,
+    from: &ThreadHandle,
+    point: ForkPoint,
+    (request, tools): RequestedThread,
+) -> Result<ThreadResult, RpcError> {
+    let forked = client.threads().fork_thread(from, point, request, tools).await;
+    let snapshot = forked.map_err(|error| errors::of(&error))?;
+    Ok(served(client, &snapshot).await)
+}
+
+/// Serves a new Thread by this connection, and returns it as its client is shown it.
+pub(crate) async fn served(client: &Client, snapshot: &Snapshot) -> ThreadResult {
+    client
+        .serving
+        .serve(client.threads().clients(), &snapshot.state, Tools::Brought);
+    let header = &snapshot.state.header;
+    client.started(header.id.clone(), header.origin_channel.clone());
+    ThreadResult {
+        thread: client.shown(&snapshot.state),
+        instruction_sources: instructions::sources(client, convert::cwd(header).into()).await,
+    }
+}
+
+pub(crate) fn read(params: ThreadForkParams) -> Result<(ForkPoint, Changes), RpcError> {
     if params.ephemeral == Some(true) {
         return Err(RpcError::invalid_params(
             "Every thread is stored: 'ephemeral' must not be true.",
@@ -98,13 +118,12 @@ fn no_item(id: &str) -> RpcError {
     RpcError::invalid_params(format!("'{id}' is no id of an Item."))
 }
 
-/// Copies the conversation for the same user and with the same configuration, but for the changes.
-async fn copied(
+/// Returns the new Thread: for the same user and with the same configuration, but for the changes.
+pub(crate) async fn requested(
     client: &Client,
     from: &ThreadHandle,
-    point: ForkPoint,
     changes: Changes,
-) -> Result<Snapshot, CoreError> {
+) -> Result<RequestedThread, CoreError> {
     let threads = client.threads();
     let header = threads.snapshot(from).await?.state.header.clone();
     let title = || header.display_name.as_deref().map(fork_title);
@@ -120,5 +139,5 @@ async fn copied(
         config: changes.config.or(header.config),
         history_mode: HistoryMode::Server,
     };
-    threads.fork_thread(from, point, request, changes.tools).await
+    Ok((request, changes.tools))
 }

@@ -1,11 +1,12 @@
 //! The life of a Thread: start, resume, rename, pause, archive, delete, configuration.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bobbin_core::Beforehand;
 use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{Identity, Mode, Refusal, ThreadId};
+use bobbin_model::{DynamicTool, Identity, Mode, Refusal, ThreadId};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::handshake::types::EmptyResult;
 use bobbin_native_wire::thread::config::ThreadConfiguration;
@@ -24,32 +25,18 @@ use crate::groups::serving::dynamic;
 use crate::groups::thread::instructions;
 
 pub(super) async fn start(client: &Client, params: ThreadStartParams, responder: Responder) {
-    let tools = match dynamic::declared_in(params.dynamic_tools.unwrap_or_default()) {
-        Ok(tools) => tools,
+    let (request, tools) = match requested(client, params).await {
+        Ok(requested) => requested,
         Err(error) => return refuse(responder, error),
     };
-    let config = match params.config.as_ref().map(config_of).transpose() {
-        Ok(config) => config,
-        Err(error) => return refuse(responder, error),
-    };
-    let mut identity = identity(params.identity);
-    if let Some(path) = identity.workspace_path.take() {
-        identity.workspace_path = Some(client.threads().normal_path_in_time(path).await);
-    }
     let settings = client.threads().settings();
-    let moved = config
+    let moved = request
+        .config
         .as_ref()
         .and_then(|config| config.workspace_override.as_ref());
-    let folder = moved.or(identity.workspace_path.as_ref());
+    let folder = moved.or(request.identity.workspace_path.as_ref());
     let folder = folder.map_or_else(|| settings.workspace.clone(), PathBuf::from);
     let instruction_sources = instructions::sources(client, folder).await;
-    let request = NewThread {
-        id: client.threads().fresh_thread_id(),
-        identity,
-        config,
-        history_mode: params.history_mode.unwrap_or_default(),
-        display_name: params.display_name,
-    };
     let native = client.native.clone();
     let (serving, threads) = (client.serving.clone(), client.threads().clone());
     let reply: Reply<Snapshot> = Box::new(move |started| match started {
@@ -75,6 +62,27 @@ pub(super) async fn start(client: &Client, params: ThreadStartParams, responder:
         .threads()
         .start_thread_with(request, tools, once, reply)
         .await;
+}
+
+/// Reads the params of a new Thread.
+pub(crate) async fn requested(
+    client: &Client,
+    params: ThreadStartParams,
+) -> Result<(NewThread, Arc<[DynamicTool]>), RpcError> {
+    let tools = dynamic::declared_in(params.dynamic_tools.unwrap_or_default())?;
+    let config = params.config.as_ref().map(config_of).transpose()?;
+    let mut identity = identity(params.identity);
+    if let Some(path) = identity.workspace_path.take() {
+        identity.workspace_path = Some(client.threads().normal_path_in_time(path).await);
+    }
+    let request = NewThread {
+        id: client.threads().fresh_thread_id(),
+        identity,
+        config,
+        history_mode: params.history_mode.unwrap_or_default(),
+        display_name: params.display_name,
+    };
+    Ok((request, tools))
 }
 
 pub(super) async fn resume(client: &Client, params: ThreadResumeParams, responder: Responder) {

@@ -48,7 +48,7 @@ pub(crate) const THREAD_ROLLED_BACK: &str = "thread/rolledBack";
 pub(crate) const THREAD_SYNCED: &str = "thread/synced";
 
 /// Members of a configuration that loosen what is asked, or that start something.
-const LOOSENING: &[Member] = &[
+pub const LOOSENING: &[Member] = &[
     ("config.approvalPolicy", Need::Own),
     ("config.requireApprovalOutsideWorkspace", Need::Own),
     ("config.workspaceOverride", Need::Own),
