@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use bobbin_testkit::Client;
+use bobbin_testkit::{Client, Link};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::Workspace;
+use crate::support::{ALONE, Workspace, rich};
 
 /// A repository with one commit on `main`, whose commits have an author.
 fn repository() -> Workspace {
@@ -167,6 +167,9 @@ async fn a_thread_works_and_commits_in_its_worktree() {
     // The methods of git look at the worktree too.
     let seen = client.call("git/status", json!({ "threadId": thread })).await;
     assert_eq!(seen["branch"], branch, "{seen}");
+    let file = json!({ "threadId": thread, "path": "note.txt" });
+    let file = client.call("workspace/files/read", file).await;
+    assert!(file.to_string().contains("hello"), "{file}");
     assert_eq!(
         files(workspace.path()),
         before,
@@ -302,6 +305,57 @@ async fn no_thread_works_in_another_place_of_the_state_directory() {
             "{}",
             folder.display()
         );
+    }
+}
+
+#[tokio::test]
+async fn a_command_of_plan_mode_reads_the_worktree() {
+    let workspace = repository();
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let (thread, path) = made(&mut client, &json!({})).await;
+    std::fs::write(path.join("leaf.txt"), "green tea\n").unwrap();
+    let plan = json!({ "threadId": thread, "mode": "plan" });
+    client.call("thread/mode/set", plan).await;
+    run(
+        &mut client,
+        &thread,
+        "run `cat leaf.txt; git log --format=%s; echo x > new`",
+    )
+    .await;
+    let read = json!({ "threadId": thread, "includeTurns": true });
+    let read = client.call("thread/read", read).await.to_string();
+    assert!(read.contains("green tea") && read.contains("Boil"), "{read}");
+    assert!(!path.join("new").exists());
+}
+
+#[tokio::test]
+async fn instructions_count_in_a_worktree_as_in_the_workspace() {
+    let workspace = repository();
+    write(&workspace, "AGENTS.md", "Brew gently.\n");
+    let home = tempfile::tempdir().unwrap();
+    for trusted in [false, true] {
+        if trusted {
+            let mut trust = workspace.bobbin(&["trust", "--yes"]);
+            let trust = trust.env("HOME", home.path()).output().await.unwrap();
+            assert!(trust.status.success(), "{trust:?}");
+        }
+        let mut server = workspace.bobbin(&["app-server", "--listen", ALONE]);
+        let server = server
+            .env("HOME", home.path())
+            .stdin(std::process::Stdio::piped());
+        let mut server = server.spawn().unwrap();
+        let link = Link::lines(server.stdout.take().unwrap(), server.stdin.take().unwrap());
+        let mut client = Client::ready(link, "ada", rich()).await;
+        let (thread, path) = made(&mut client, &json!({})).await;
+        let resumed = client.call("thread/resume", json!({ "threadId": thread })).await;
+        let expected = if trusted {
+            vec![path.join("AGENTS.md")]
+        } else {
+            Vec::new()
+        };
+        assert_eq!(resumed["instructionSources"], json!(expected));
+        server.kill().await.unwrap();
     }
 }
 
@@ -514,11 +568,11 @@ async fn the_folder_of_the_workspace_can_lie_deep_in_its_repository() {
         "--workspace",
         folder.to_str().unwrap(),
         "--listen",
-        crate::support::ALONE,
+        ALONE,
     ]);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    let link = bobbin_testkit::Link::lines(child.stdout.take().unwrap(), child.stdin.take().unwrap());
-    let mut client = Client::ready(link, "ada", crate::support::rich()).await;
+    let link = Link::lines(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let mut client = Client::ready(link, "ada", rich()).await;
     let (thread, path) = made(&mut client, &json!({})).await;
     assert_eq!(std::fs::read_to_string(path.join("leaf/b.txt")).unwrap(), "b\n");
     run(
@@ -535,7 +589,7 @@ async fn the_folder_of_the_workspace_can_lie_deep_in_its_repository() {
 async fn without_a_repository_there_are_no_worktrees() {
     let has = async |workspace: &Workspace| {
         let server = workspace.web_socket();
-        let mut client = Client::new(bobbin_testkit::Link::web_socket(&server.address().await).await);
+        let mut client = Client::new(Link::web_socket(&server.address().await).await);
         let params = json!({ "clientInfo": { "name": "ada", "version": "1" } });
         client.call("initialize", params).await["capabilities"]["gitWorktrees"].clone()
     };

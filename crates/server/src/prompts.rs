@@ -35,9 +35,11 @@ pub(crate) fn of(
     let prompts = Prompts::new(workspace.to_owned(), home.map(Path::to_owned), machine);
     let served = TrustFile::of(&state, workspace);
     let is_trusted = move |folder: &Path| {
+        // A worktree has files of the served folder's repository, like another branch in the folder itself.
+        let is_worktree = folder.starts_with(&worktrees) && folder != worktrees;
+        let folder = if is_worktree { served.root() } else { folder };
         own.as_deref() == Some(folder)
-            // A worktree has files of the served folder's repository, like another branch in the folder itself.
-            || if folder == served.root() || (folder.starts_with(&worktrees) && folder != worktrees) {
+            || if folder == served.root() {
                 served.read().trusted
             } else {
                 TrustFile::of(&state, folder).read().trusted
