@@ -199,3 +199,25 @@ test("a question is answered by a key", async ({ page, bench }) => {
   await page.keyboard.press("y");
   await expect.poll(() => existsSync(join(bench.workspace, "by-key.txt"))).toBe(true);
 });
+
+test("a Thread in a worktree leaves the folder alone, and its worktree is removed", async ({ page, bench }) => {
+  repository(bench);
+  await page.goto("/#/new");
+  await page.getByLabel("In a worktree, on a branch of its own").check();
+  await ask(page, "write apart.txt: tea");
+  await expect(ends(page)).toContainText("1 file changed");
+  expect(existsSync(join(bench.workspace, "apart.txt"))).toBe(false);
+  await page.getByRole("link", { name: /^bobbin\// }).click();
+  await expect(page.getByRole("group", { name: "Changes of apart.txt" })).toContainText("tea");
+  await expect(page.getByRole("group", { name: "Changes of src/kettle.rs" })).toContainText("95");
+  await page.getByRole("textbox", { name: "Message of the commit" }).fill("Apart");
+  await page.getByRole("button", { name: "Commit", exact: true }).click();
+  await expect(page.getByText(/^Committed/)).toBeVisible();
+  await page.goBack();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Worktree…" }).click();
+  await expect(page.getByRole("dialog")).toContainText("It has 1 commit of its own.");
+  await page.getByRole("button", { name: "Remove all the same" }).click();
+  await expect(page.getByText(/^Removed; the branch/)).toBeVisible();
+  expect(git(bench, "branch", "--list", "bobbin/*")).not.toBe("");
+});

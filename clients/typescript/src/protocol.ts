@@ -6045,6 +6045,8 @@ export interface GitBranchesResult {
 
 /** Parameters of `git/commit`. */
 export interface GitCommitParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
   /** The message, 1 to 16,384 bytes. */
   message: string;
   /** The files whose changes are committed, relative to the folder. 1 to 2,000. */
@@ -6091,6 +6093,8 @@ export interface GitPushPlan {
 export interface GitPushParams {
   /** `branch` of the plan. */
   branch: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
   /** `head` of the plan. */
   head: string;
   /** `remote` of the plan. */

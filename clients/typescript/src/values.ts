@@ -58,6 +58,8 @@ export const ONCE: ReadonlySet<string> = new Set([
   "subagent/profiles/setEnabled",
   "subagent/profiles/remove",
   "subagent/settings/update",
+  "git/commit",
+  "git/push",
   "worktree/createAndStart",
   "worktree/createAndFork",
   "worktree/remove",

@@ -127,30 +127,34 @@ async fn serve<T, F>(
         root: environment.root,
         policy: environment.policy,
     };
-    let permits = match how {
-        How::Reads => all.reads.clone(),
-        How::Writes => all.writes.clone(),
-    };
+    if let How::Writes = how {
+        let Some(first) = client.first_time(responder) else {
+            return;
+        };
+        let permits = all.writes.clone();
+        tokio::spawn(async move {
+            let _permit = permits.acquire().await;
+            match work(repository).await {
+                Ok(result) => first.ok(&result),
+                Err(error) => first.err(error),
+            }
+        });
+        return;
+    }
+    let permits = all.reads.clone();
     client.answer_large(responder, async move |responder| {
         let cancelled = responder.token().clone();
         let work = async move {
             let _permit = permits.acquire().await;
             work(repository).await
         };
-        let done = match how {
-            How::Reads => tokio::select! {
-                biased;
-                () = cancelled.cancelled() => return drop(responder),
-                done = work => done,
+        tokio::select! {
+            biased;
+            () = cancelled.cancelled() => drop(responder),
+            done = work => match done {
+                Ok(result) => responder.ok(result),
+                Err(error) => refuse(responder, error),
             },
-            How::Writes => match tokio::spawn(work).await {
-                Ok(done) => done,
-                Err(error) => Err(RpcError::internal_error(format!("Git could not be run: {error}"))),
-            },
-        };
-        match done {
-            Ok(result) => responder.ok(result),
-            Err(error) => refuse(responder, error),
         }
     });
 }

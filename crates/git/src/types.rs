@@ -1,5 +1,6 @@
 //! The messages of the group.
 
+use bobbin_native_wire::handshake::types::ClientRequestId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -134,6 +135,9 @@ pub struct GitCommitParams {
     pub message: String,
     /// The files whose changes are committed, relative to the folder. 1 to 2,000.
     pub paths: Vec<String>,
+    /// Extension: makes a repeated request safe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Parameters of `git/push/plan`.
@@ -183,6 +187,9 @@ pub struct GitPushParams {
     pub branch: String,
     /// `head` of the plan.
     pub head: String,
+    /// Extension: makes a repeated request safe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Result of `git/push`.

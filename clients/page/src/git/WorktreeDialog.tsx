@@ -14,15 +14,17 @@ export function WorktreeDialog({ threadId, onClose }: { threadId: string; onClos
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<string>();
   const status = data?.status;
-  const kept = status && [
-    status.hasUncommittedChanges && "uncommitted changes",
-    status.aheadCount > 0 && `${plural(status.aheadCount, "commit")} of its own`,
-  ].filter(Boolean);
+  const own =
+    status &&
+    [
+      status.hasUncommittedChanges && "uncommitted changes",
+      status.aheadCount > 0 && `${plural(status.aheadCount, "commit")} of its own`,
+    ].filter(Boolean);
   const remove = async () => {
     setBusy(true);
     setRefused(undefined);
     try {
-      const { branchRemains } = await client.request("worktree/remove", { threadId, force: Boolean(kept?.length) });
+      const { branchRemains } = await client.request("worktree/remove", { threadId, force: Boolean(own?.length) });
       say(branchRemains ? `Removed; the branch ${status?.branchName} is still there` : "Removed");
       onClose();
     } catch (error) {
@@ -52,8 +54,8 @@ export function WorktreeDialog({ threadId, onClose }: { threadId: string; onClos
               </dd>
             </div>
           </dl>
-          {kept && kept.length > 0 ? (
-            <p className="note">It has {kept.join(" and ")}. A removal loses what is not committed.</p>
+          {own && own.length > 0 ? (
+            <p className="note">It has {own.join(" and ")}. A removal loses what is not committed.</p>
           ) : (
             <p>Nothing in it differs from where it started.</p>
           )}
@@ -63,8 +65,13 @@ export function WorktreeDialog({ threadId, onClose }: { threadId: string; onClos
             <button type="button" className="btn" onClick={onClose}>
               Close
             </button>
-            <button type="button" className="btn danger" disabled={busy || !status.exists} onClick={() => void remove()}>
-              {kept?.length ? "Remove all the same" : "Remove"}
+            <button
+              type="button"
+              className="btn danger"
+              disabled={busy || !status.exists}
+              onClick={() => void remove()}
+            >
+              {own?.length ? "Remove all the same" : "Remove"}
             </button>
           </div>
         </div>

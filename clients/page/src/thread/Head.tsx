@@ -4,7 +4,8 @@ import { useState } from "react";
 import { go, links, type SideTab } from "../app/route";
 import { useClient, useHas } from "../server/context";
 import { useActions } from "../server/threads";
-import { threadTitle } from "../text/marked";
+import { WorktreeDialog } from "../git/WorktreeDialog";
+import { markedInLine, threadTitle } from "../text/marked";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { complain } from "../ui/toast";
@@ -20,11 +21,12 @@ interface Props {
 export function Head({ snapshot, tab, onTab }: Props) {
   const client = useClient();
   const hasHermes = useHas("hermesUi");
-  const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
+  const [dialog, setDialog] = useState<"rename" | "delete" | "worktree" | null>(null);
   const { id, thread } = snapshot;
   const title = threadTitle(thread, thread ? "New Thread" : "Thread");
   const actions = useActions();
   const ended = snapshot.turns.findLast((turn) => turn.completedAt);
+  const worktree = thread?.worktree;
   const archived = thread?.status === "archived";
   const parent = thread?.source.kind === "subagent" ? thread.source.subAgent : undefined;
   return (
@@ -42,6 +44,11 @@ export function Head({ snapshot, tab, onTab }: Props) {
       </h1>
       {(snapshot.phase === "loading" || snapshot.phase === "stale") && <span className="meta">catching up…</span>}
       {archived && <span className="meta">archived</span>}
+      {worktree && (
+        <a className="meta cut" href={links.changes(id)} title="Changes in the worktree">
+          {markedInLine(worktree.branchName)}
+        </a>
+      )}
       <Usage snapshot={snapshot} />
       <button
         type="button"
@@ -57,6 +64,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
         label="More"
         entries={[
           { label: "Rename…", run: () => setDialog("rename") },
+          ...(worktree ? [{ label: "Worktree…", run: () => setDialog("worktree") }] : []),
           ...(hasHermes ? [{ label: "HL7 document", run: () => go(links.document(id)) }] : []),
           { label: "Fork", disabled: ended === undefined, run: () => ended && actions.fork(ended.id) },
           {
@@ -70,6 +78,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
       >
         <Icon name="more" />
       </Menu>
+      {dialog === "worktree" && <WorktreeDialog threadId={id} onClose={() => setDialog(null)} />}
       {dialog === "rename" && (
         <RenameDialog threadId={id} title={thread?.displayName ?? ""} onClose={() => setDialog(null)} />
       )}

@@ -14,6 +14,9 @@ import { remember } from "../app/remember";
 import { ChoosePolicy } from "./ChoosePolicy";
 import { NoModel } from "./NoModel";
 
+/** Longest time to make a worktree. */
+const CREATION_MS = 180_000;
+
 export function NewThread() {
   const client = useClient();
   const server = useServer();
@@ -22,6 +25,7 @@ export function NewThread() {
   const sources = useMemo(() => ({ ...all, commands: all.commands.filter(({ name }) => !runs(name)) }), [all]);
   const [configuration, setConfiguration] = useState<ThreadConfiguration>({});
   const [round, setRound] = useState(0);
+  const [apart, setApart] = useState(false);
   const { data } = useRequest(
     "welcome/suggestions",
     { identity, maxItems: 4 },
@@ -35,10 +39,10 @@ export function NewThread() {
       skills: new Set(sources.skills.map(({ name }) => name)),
     };
     const input = toParts(text, attachments, known);
-    const { thread } = await client.request("thread/start", {
-      identity,
-      ...(Object.keys(configuration).length > 0 && { config: configuration }),
-    });
+    const start = { identity, ...(Object.keys(configuration).length > 0 && { config: configuration }) };
+    const { thread } = await (apart
+      ? client.request("worktree/createAndStart", start, { timeoutMs: CREATION_MS })
+      : client.request("thread/start", start));
     const command = attachments.length === 0 && typed(text);
     if (command) await client.request("thread/shellCommand", { threadId: thread.id, command });
     else await client.request("turn/start", { threadId: thread.id, input });
@@ -66,6 +70,15 @@ export function NewThread() {
         >
           <Options configuration={configuration} onChange={setConfiguration} />
         </Editor>
+        {server?.capabilities.gitWorktrees && (
+          <label
+            className="check"
+            title="A second folder with the files of the repository. What you have not committed is copied."
+          >
+            <input type="checkbox" checked={apart} onChange={(event) => setApart(event.target.checked)} />
+            In a worktree, on a branch of its own
+          </label>
+        )}
         {data && data.items.length > 0 && (
           <ul className="entries" aria-label="Suggestions">
             {data.items.map((item) => (
