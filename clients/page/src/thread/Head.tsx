@@ -45,7 +45,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
       {(snapshot.phase === "loading" || snapshot.phase === "stale") && <span className="meta">catching up…</span>}
       {archived && <span className="meta">archived</span>}
       {worktree && (
-        <a className="meta cut" href={links.changes(id)} title="Changes in the worktree">
+        <a className="meta cut only-wide" href={links.changes(id)} title="Changes in the worktree">
           {markedInLine(worktree.branchName)}
         </a>
       )}

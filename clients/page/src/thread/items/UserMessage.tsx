@@ -48,9 +48,6 @@ export function UserMessage({ item, turnId }: { item: UserMessageItem; turnId: s
       )}
       <p className="meta">
         {how.filter(Boolean).join(" · ")}{" "}
-        <time dateTime={item.createdAt} title={fullTime(item.createdAt)}>
-          {shortTime(item.createdAt)}
-        </time>
         {text.trim() && payload.deliveryMode !== "guidance" && (
           <button
             type="button"
@@ -60,7 +57,10 @@ export function UserMessage({ item, turnId }: { item: UserMessageItem; turnId: s
           >
             Edit
           </button>
-        )}
+        )}{" "}
+        <time dateTime={item.createdAt} title={fullTime(item.createdAt)}>
+          {shortTime(item.createdAt)}
+        </time>
       </p>
     </section>
   );
