@@ -1,6 +1,6 @@
 //! The changes of the repository, and the commit of them.
 import type { GitFile, GitStatusResult } from "@bobbin/client";
-import { type FormEvent, type ReactNode, useMemo, useState } from "react";
+import { type FormEvent, useMemo, useState } from "react";
 import { useRemembered } from "../app/remember";
 import { go, links } from "../app/route";
 import { addToDraft } from "../compose/useDraft";
@@ -10,6 +10,7 @@ import { type Comments, Commenting, prompt, useComments } from "../side/comments
 import { type FileDiff, parsed } from "../side/diff";
 import { DiffTable } from "../side/DiffTable";
 import { markedLines } from "../side/markedLines";
+import { Folded } from "../side/Folded";
 import { Layout } from "../side/Layout";
 import { markedInLine } from "../text/marked";
 import { Icon } from "../ui/Icon";
@@ -140,8 +141,9 @@ function Compared({ status, comments, thread, onCommit }: ComparedProps) {
       {files.map((file, index) => (
         <Commenting key={file.path} file={file} comments={comments}>
           <Folded
+            name={file.path}
             open={index < OPEN}
-            summary={
+            head={
               <>
                 {!base && paths.includes(file.path) && (
                   <Choice path={file.path} left={left.has(file.path)} onLeave={leave} />
@@ -164,17 +166,6 @@ function Compared({ status, comments, thread, onCommit }: ComparedProps) {
         ))}
       {(diff.data?.truncated || status.truncated) && <p className="note">Some files or lines are not shown.</p>}
     </>
-  );
-}
-
-/** A file whose lines are in the document only while it is open. */
-function Folded({ open: first, summary, children }: { open: boolean; summary: ReactNode; children: ReactNode }) {
-  const [open, setOpen] = useState(first);
-  return (
-    <details open={open} className="file" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{summary}</summary>
-      {open && children}
-    </details>
   );
 }
 

@@ -8,6 +8,7 @@ import { useActions } from "../server/threads";
 import { Commenting, prompt, useComments } from "./comments";
 import { parsed } from "./diff";
 import { DiffTable } from "./DiffTable";
+import { Folded } from "./Folded";
 import { Layout } from "./Layout";
 import { markedLines } from "./markedLines";
 import { markedInLine } from "../text/marked";
@@ -52,17 +53,22 @@ export default function Files({ turn }: { turn: TurnState }) {
       {files.length === 0 && unseen.length === 0 && <p className="empty">This Turn changed no files.</p>}
       {files.map((file, index) => (
         <Commenting key={`${file.path}${index}`} file={file} comments={comments}>
-          <details open className="file">
-            <summary>
-              <a className="cut grow" href={links.file(file.path)}>
-                <code>{markedInLine(file.oldPath ? `${file.oldPath} → ${file.path}` : file.path)}</code>
-              </a>
-              <span className="num meta">
-                <span className="add">+{file.additions}</span> <span className="del">−{file.deletions}</span>
-              </span>
-            </summary>
+          <Folded
+            name={file.path}
+            open
+            head={
+              <>
+                <a className="cut grow" href={links.file(file.path)}>
+                  <code>{markedInLine(file.oldPath ? `${file.oldPath} → ${file.path}` : file.path)}</code>
+                </a>
+                <span className="num meta">
+                  <span className="add">+{file.additions}</span> <span className="del">−{file.deletions}</span>
+                </span>
+              </>
+            }
+          >
             <DiffTable file={file} split={view === "side by side"} />
-          </details>
+          </Folded>
         </Commenting>
       ))}
       {unseen.map((file) => (

@@ -1,1 +1,0 @@
-import{l as e}from"./remember-DXTMV_7R.js";var t=e();function n({view:e,onView:n}){return(0,t.jsx)(`div`,{className:`tabs small`,role:`group`,"aria-label":`How changes are shown`,children:[`inline`,`side by side`].map(r=>(0,t.jsx)(`button`,{type:`button`,"aria-pressed":e===r,onClick:()=>n(r),children:r},r))})}export{n as t};
