@@ -153,6 +153,7 @@ test("a model is chosen by search, and the latest choice comes first", async ({ 
   await expect(page.getByText("No model has this in its name.")).toBeVisible();
   await search.fill("");
   await expect(page.getByRole("dialog").getByRole("option").first()).toHaveText(/^Default/);
+  await expect(page.getByRole("dialog").getByRole("option", { name: /^offline/ })).toBeVisible();
   await search.press("ArrowDown");
   await search.press("Enter");
   await expect(page.getByRole("button", { name: "Model", exact: true })).toHaveText("offline");
