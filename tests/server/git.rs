@@ -244,6 +244,42 @@ async fn what_cannot_be_done_is_said_in_gits_words() {
     );
 }
 
+#[tokio::test]
+async fn a_second_commit_does_not_wait_for_the_first_one() {
+    let workspace = repository();
+    let hook = workspace.path().join(".git/hooks/pre-commit");
+    std::fs::write(
+        &hook,
+        "#!/bin/sh\ntouch started\nuntil [ -e go ]; do sleep 0.01; done\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write(&workspace, "boil.txt", "95\n");
+    let server = workspace.web_socket();
+    let (mut one, mut other) = (server.client("ada").await, server.client("eve").await);
+    let chosen = json!({ "message": "Boil", "paths": ["boil.txt"] });
+    one.request("git/commit", chosen.clone()).await;
+    while !workspace.path().join("started").exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let refused = other.answer_to("git/commit", chosen).await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("under way"),
+        "{refused}"
+    );
+    // The client that began it leaves, and it is made all the same.
+    drop(one);
+    write(&workspace, "go", "");
+    while workspace.git(&["log", "-1", "--format=%s"]) != "Boil"
+        || workspace.path().join(".git/index.lock").exists()
+    {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
 /// Makes a bare repository that the workspace's `origin` leads to.
 fn remote(workspace: &Workspace) -> tempfile::TempDir {
     let bare = tempfile::tempdir().unwrap();

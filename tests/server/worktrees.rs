@@ -476,27 +476,31 @@ async fn a_deleted_thread_leaves_its_worktree() {
         .await;
     assert_eq!(listed["data"][0]["threadId"], thread.as_str(), "{listed}");
     let other = json!({ "identity": { "channelName": "other", "userId": "u" } });
-    let (kept, _) = made(&mut client, &json!({})).await;
+    let (second, _) = made(&mut client, &json!({})).await;
     assert_eq!(client.call("worktree/list", other).await["data"], json!([]));
     let own = json!({ "identity": { "channelName": "test", "userId": "u" } });
     assert_eq!(
         client.call("worktree/list", own).await["data"][0]["threadId"],
-        kept.as_str()
+        second.as_str()
     );
     client
         .call("worktree/remove", json!({ "threadId": thread }))
         .await;
     assert!(!path.exists());
     // A worktree that the user has removed is forgotten, too.
-    let gone = status(&mut client, &kept).await;
+    let gone = status(&mut client, &second).await;
     std::fs::remove_dir_all(gone["path"].as_str().unwrap()).unwrap();
-    let gone = status(&mut client, &kept).await;
+    let gone = status(&mut client, &second).await;
     assert_eq!(
         (&gone["exists"], &gone["isGitWorktree"]),
         (&json!(false), &json!(false))
     );
-    client.call("worktree/remove", json!({ "threadId": kept })).await;
-    let missing = client.error("worktree/status", json!({ "threadId": kept })).await;
+    client
+        .call("worktree/remove", json!({ "threadId": second }))
+        .await;
+    let missing = client
+        .error("worktree/status", json!({ "threadId": second }))
+        .await;
     assert_eq!(missing["code"], -32602);
     assert_eq!(workspace.git(&["worktree", "list"]).lines().count(), 1);
     assert_eq!(workspace.git(&["branch", "--format=%(refname:short)"]), "main");

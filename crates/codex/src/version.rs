@@ -37,8 +37,8 @@ mod tests {
             ("codex-cli 0.200.0-alpha.3\n", "0.200.0-alpha.3"),
             ("codex-cli 1.0.0", "1.0.0"),
         ] {
-            let told = untried(said).unwrap();
-            assert!(told.starts_with(&format!("codex {version} is newer")), "{told}");
+            let text = untried(said).unwrap();
+            assert!(text.starts_with(&format!("codex {version} is newer")), "{text}");
         }
     }
 }

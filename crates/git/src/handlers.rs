@@ -131,13 +131,16 @@ async fn serve<T, F>(
         let Some(first) = client.first_time(responder) else {
             return;
         };
-        let permits = all.writes.clone();
+        let Ok(permit) = all.writes.clone().try_acquire_owned() else {
+            let why = "A commit or a push is under way. Try again when it has ended.";
+            return first.err(RpcError::invalid_request(why));
+        };
         tokio::spawn(async move {
-            let _permit = permits.acquire().await;
             match work(repository).await {
                 Ok(result) => first.ok(&result),
                 Err(error) => first.err(error),
             }
+            drop(permit);
         });
         return;
     }

@@ -26,7 +26,7 @@ use types::{
 
 /// Most questions to git at once for all clients; others wait.
 const READS: usize = 2;
-/// Most commits and pushes at once for all clients; others wait.
+/// Most commits and pushes at once for all clients; others are refused.
 const WRITES: usize = 1;
 
 /// The repositories of the workspace. Cheap to clone.

@@ -186,14 +186,14 @@ async fn a_file_that_an_editor_may_have_written_is_looked_at_and_not_written_twi
     #[case] left: Option<&'static str>,
     #[case] failure: ClientFailure,
     #[case] now: &str,
-    #[case] told: &str,
+    #[case] said: &str,
 ) {
     let bench = Bench::new(Far::new(left, Err(failure.clone())));
     let output = bench
         .call(&write_file(), json!({ "path": "f", "content": "new\n" }))
         .await;
-    assert!(output.text.contains(told), "{failure}: {}", output.text);
-    assert_eq!(output.success, told.starts_with("replaced"));
+    assert!(output.text.contains(said), "{failure}: {}", output.text);
+    assert_eq!(output.success, said.starts_with("replaced"));
     assert_eq!(bench.workspace.read("f"), now, "{failure}");
     let is_written_here = left.is_none() && output.success;
     let note = format!("; the editor did not write it ({failure}), so it was written on disk");
@@ -214,7 +214,7 @@ async fn a_cancelled_call_waits_for_no_editor(
     #[case] left: Option<&'static str>,
     #[case] tool: &str,
     #[case] success: bool,
-    #[case] told: &str,
+    #[case] said: &str,
 ) {
     let bench = Bench::new(Far {
         silent,
@@ -233,7 +233,7 @@ async fn a_cancelled_call_waits_for_no_editor(
     let context = Workspace::context();
     context.cancel.cancel();
     let output = prepared.run(context).await;
-    assert!(output.text.contains(told), "{}", output.text);
+    assert!(output.text.contains(said), "{}", output.text);
     assert_eq!(output.success, success);
     assert_eq!(bench.workspace.read("f"), left.unwrap_or("old\n"));
 }

@@ -94,7 +94,7 @@ pub(crate) async fn create_and_fork(
     create(client, worktrees, request, wishes, responder);
 }
 
-/// Checks what a client may not wish.
+/// Refuses members that a client may not set here.
 fn wishes(path: Option<&String>, config: Option<&ThreadConfiguration>) -> Result<(), RpcError> {
     if path.is_some() {
         return Err(RpcError::invalid_params(
