@@ -353,8 +353,185 @@ async fn a_commit_is_pushed_as_its_user_has_seen_it() {
     assert!(there().starts_with(&head), "{}", there());
 }
 
+/// The part of a diff that is about one file.
+fn of_file<'a>(diff: &'a Value, path: &str) -> &'a str {
+    let diff = diff["diff"].as_str().unwrap();
+    let start = diff.find(&format!("diff --git a/{path} ")).unwrap();
+    let end = diff[start + 1..].find("diff --git ");
+    &diff[start..end.map_or(diff.len(), |end| start + 1 + end)]
+}
+
 #[tokio::test]
-async fn a_push_runs_no_program_that_the_repository_names() {
+async fn changes_are_taken_back_by_file_and_by_hunk() {
+    let workspace = repository();
+    let read = |name: &str| std::fs::read_to_string(workspace.path().join(name)).unwrap();
+    let lines = |changed: &[u32]| -> String {
+        let line = |n| {
+            if changed.contains(&n) {
+                format!("hot {n}\n")
+            } else {
+                format!("{n}\n")
+            }
+        };
+        (1..=40).map(line).collect()
+    };
+    write(&workspace, "boil.txt", &lines(&[]));
+    workspace.git(&["commit", "-qam", "Lines"]);
+    write(&workspace, "boil.txt", &lines(&[3, 30]));
+    write(&workspace, "new.txt", "no end");
+    std::fs::remove_file(workspace.path().join("old.txt")).unwrap();
+    workspace.git(&["add", "new.txt"]);
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let diff = client.call("git/diff", json!({})).await;
+
+    // The second of two hunks, back and again.
+    let boil = of_file(&diff, "boil.txt");
+    let hunks: Vec<usize> = boil.match_indices("\n@@ ").map(|(at, _)| at + 1).collect();
+    let second = format!("{}{}", &boil[..hunks[0]], &boil[hunks[1]..]);
+    let back = json!({ "patch": second, "reverse": true });
+    client.call("git/apply", back.clone()).await;
+    assert_eq!(read("boil.txt"), lines(&[3]));
+    let refused = client.answer_to("git/apply", back).await;
+    let why = refused["error"]["data"]["detail"].as_str().unwrap();
+    assert!(why.contains("boil.txt"), "{refused}");
+    assert_eq!(read("boil.txt"), lines(&[3]));
+    let again = json!({ "patch": second, "reverse": false });
+    client.call("git/apply", again).await;
+    assert_eq!(read("boil.txt"), lines(&[3, 30]));
+
+    // Whole files: one that is new, one that is gone, one that has changed since.
+    for path in ["new.txt", "old.txt"] {
+        let back = json!({ "patch": of_file(&diff, path), "reverse": true });
+        client.call("git/apply", back).await;
+    }
+    assert!(!workspace.path().join("new.txt").exists());
+    assert_eq!(read("old.txt"), "x\n");
+    let status = client.call("git/status", json!({})).await;
+    assert_eq!(changed(&status), ["boil.txt modified"]);
+    write(&workspace, "boil.txt", &lines(&[3, 4, 30]));
+    let back = json!({ "patch": boil, "reverse": true });
+    client.answer_to("git/apply", back).await;
+    assert_eq!(read("boil.txt"), lines(&[3, 4, 30]), "all of it or nothing");
+}
+
+#[tokio::test]
+async fn a_diff_changes_nothing_outside_of_the_folder() {
+    let workspace = repository();
+    std::fs::create_dir(workspace.path().join("sub")).unwrap();
+    let beside = workspace.path().parent().unwrap();
+    std::os::unix::fs::symlink(beside, workspace.path().join("link")).unwrap();
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    for path in [
+        "../out.txt",
+        "link/out.txt",
+        "/out.txt",
+        ".git/hooks/pre-commit",
+        ".git/config.x",
+        ".craft/config.json",
+    ] {
+        let patch = format!(
+            "diff --git a/{path} b/{path}\nnew file mode 100755\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n"
+        );
+        let refused = client
+            .answer_to("git/apply", json!({ "patch": patch, "reverse": false }))
+            .await;
+        assert!(
+            refused["error"]["data"]["detail"].is_string(),
+            "{path}: {refused}"
+        );
+        assert!(!workspace.path().join(path).exists(), "{path}");
+    }
+    assert!(!beside.join("out.txt").exists());
+}
+
+#[tokio::test]
+async fn a_remote_is_fetched_and_the_branch_follows_it() {
+    let workspace = repository();
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let without = client.answer_to("git/fetch/plan", json!({})).await;
+    assert_eq!(
+        without["error"]["data"]["detail"],
+        "The repository has no remote."
+    );
+    let alone = client.answer_to("git/fastForward", json!({})).await;
+    assert!(
+        alone["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("follows no other"),
+        "{alone}"
+    );
+    let bare = remote(&workspace);
+    let plan = client.call("git/push/plan", json!({})).await;
+    client.call("git/push", as_planned(&plan)).await;
+    workspace.git(&["branch", "-q", "--set-upstream-to=origin/main"]);
+
+    // Somebody else pushes two commits and a branch.
+    workspace.git(&["commit", "-q", "--allow-empty", "-m", "Pour"]);
+    write(&workspace, "cup.txt", "1\n");
+    workspace.git(&["add", "cup.txt"]);
+    workspace.git(&["commit", "-qm", "Cup"]);
+    let there = workspace.git(&["rev-parse", "HEAD"]);
+    let place = bare.path().to_str().unwrap();
+    workspace.git(&[
+        "push",
+        "-q",
+        place,
+        "HEAD:refs/heads/main",
+        "HEAD:refs/heads/green",
+    ]);
+    workspace.git(&["reset", "-q", "--hard", "HEAD~2"]);
+    workspace.git(&["reflog", "expire", "--expire=now", "--all"]);
+    workspace.git(&["gc", "-q", "--prune=now"]);
+
+    let plan = client.call("git/fetch/plan", json!({})).await;
+    assert_eq!(
+        plan,
+        json!({ "remotes": ["origin"], "remote": "origin", "url": place })
+    );
+    let elsewhere = json!({ "remote": "origin", "url": "/elsewhere" });
+    let refused = client.answer_to("git/fetch", elsewhere).await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("has changed"),
+        "{refused}"
+    );
+    let seen = json!({ "remote": "origin", "url": place });
+    assert_eq!(
+        client.call("git/fetch", seen.clone()).await,
+        json!({ "behind": 2 })
+    );
+    assert_eq!(workspace.git(&["rev-parse", "origin/green"]), there);
+    assert_eq!(
+        client.call("git/fastForward", json!({})).await,
+        json!({ "head": there })
+    );
+    assert!(workspace.path().join("cup.txt").exists());
+
+    // Both have moved: nothing is merged.
+    workspace.git(&["commit", "-q", "--allow-empty", "-m", "Theirs"]);
+    workspace.git(&["push", "-q", place, "HEAD:refs/heads/main"]);
+    workspace.git(&["commit", "-q", "--amend", "--allow-empty", "-m", "Ours"]);
+    let ours = workspace.git(&["rev-parse", "HEAD"]);
+    client.call("git/fetch", seen).await;
+    let refused = client.answer_to("git/fastForward", json!({})).await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("both have"),
+        "{refused}"
+    );
+    assert_eq!(workspace.git(&["rev-parse", "HEAD"]), ours);
+}
+
+#[tokio::test]
+async fn a_push_or_a_fetch_runs_no_program_that_the_repository_names() {
     let workspace = repository();
     let _bare = remote(&workspace);
     let evil = workspace.path().join("evil");
@@ -369,6 +546,7 @@ async fn a_push_runs_no_program_that_the_repository_names() {
         "core.askPass",
         "credential.helper",
         "remote.origin.receivepack",
+        "remote.origin.uploadpack",
         "core.fsmonitor",
         "gpg.program",
     ] {
@@ -379,6 +557,9 @@ async fn a_push_runs_no_program_that_the_repository_names() {
     let mut client = server.client("ada").await;
     let plan = client.call("git/push/plan", json!({})).await;
     client.call("git/push", as_planned(&plan)).await;
+    let plan = client.call("git/fetch/plan", json!({})).await;
+    let seen = json!({ "remote": plan["remote"], "url": plan["url"] });
+    client.call("git/fetch", seen).await;
     assert!(!ran.exists());
     let line = format!("ext::{} x", evil.display());
     workspace.git(&["config", "remote.origin.pushurl", &line]);
@@ -387,8 +568,11 @@ async fn a_push_runs_no_program_that_the_repository_names() {
         refused["error"]["data"]["detail"]
             .as_str()
             .unwrap()
-            .contains("does not push to ext::"),
+            .contains("does not use the remote ext::"),
         "{refused}"
     );
+    workspace.git(&["config", "remote.origin.url", &line]);
+    let refused = client.answer_to("git/fetch/plan", json!({})).await;
+    assert!(refused["error"]["data"]["detail"].is_string(), "{refused}");
     assert!(!ran.exists());
 }

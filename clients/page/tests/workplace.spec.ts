@@ -92,6 +92,64 @@ test("a branch is pushed after its user has seen where to", async ({ page, bench
   expect(git(bench, "ls-remote", remote, "refs/heads/main")).toContain(git(bench, "rev-parse", "HEAD"));
 });
 
+test("a change is discarded by hunk and by file, and made again", async ({ page, bench }) => {
+  repository(bench);
+  const lines = (...hot: number[]) =>
+    Array.from({ length: 40 }, (_, n) => (hot.includes(n) ? `hot ${n}` : `${n}`)).join("\n");
+  const read = (name: string) => readFileSync(join(bench.workspace, name), "utf8");
+  write(bench, "lines.txt", lines());
+  git(bench, "add", "lines.txt");
+  git(bench, "commit", "-qm", "Lines", "--", "lines.txt");
+  write(bench, "lines.txt", lines(3, 30));
+  write(bench, "pot.txt", "iron\n");
+  await page.goto("/#/changes");
+  const table = page.getByRole("group", { name: "Changes of lines.txt" });
+  await table.getByRole("button", { name: /^Discard lines .*28,/ }).click();
+  await expect(table).not.toContainText("hot 30");
+  expect(read("lines.txt")).toBe(lines(3));
+  await page.getByRole("button", { name: "Undo", exact: true }).click();
+  await expect(table).toContainText("hot 30");
+  expect(read("lines.txt")).toBe(lines(3, 30));
+  await page.getByRole("button", { name: "Discard the changes of pot.txt" }).click();
+  await expect(page.getByRole("group", { name: "Changes of pot.txt" })).toHaveCount(0);
+  expect(existsSync(join(bench.workspace, "pot.txt"))).toBe(false);
+  // A file that has changed since is left alone.
+  write(bench, "lines.txt", lines(3, 4, 30));
+  await page.getByRole("button", { name: "Discard the changes of lines.txt" }).click();
+  await expect(page.locator(".toast.bad")).toContainText("lines.txt");
+  expect(read("lines.txt")).toBe(lines(3, 4, 30));
+});
+
+test("a Turn's change is discarded by file", async ({ page, bench }) => {
+  await fresh(page, "write notes.txt: green");
+  await page.getByRole("button", { name: "1 file changed" }).click();
+  await page.getByRole("button", { name: "Discard the changes of notes.txt" }).click();
+  await expect(page.getByText("discarded", { exact: true })).toBeVisible();
+  expect(existsSync(join(bench.workspace, "notes.txt"))).toBe(false);
+});
+
+test("a branch is fetched after its user has seen where from, and updated", async ({ page, bench }) => {
+  repository(bench);
+  const remote = join(bench.folder, "tea.git");
+  rmSync(remote, { recursive: true, force: true });
+  git(bench, "init", "-q", "--bare", remote);
+  git(bench, "remote", "add", "origin", remote);
+  git(bench, "commit", "-q", "--allow-empty", "-m", "Pour");
+  git(bench, "push", "-q", "-u", "origin", "main");
+  git(bench, "reset", "-q", "--soft", "HEAD~");
+  git(bench, "update-ref", "refs/remotes/origin/main", "HEAD");
+  await page.goto("/#/changes");
+  await page.getByRole("button", { name: "Fetch…" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText(remote);
+  await dialog.getByRole("button", { name: "Fetch", exact: true }).click();
+  await expect(page.getByText("1 new commit for this branch")).toBeVisible();
+  await expect(page.getByText("1 behind")).toBeVisible();
+  await page.getByRole("button", { name: "Update", exact: true }).click();
+  await expect(page.getByText("1 behind")).toHaveCount(0);
+  expect(git(bench, "log", "-1", "--format=%s")).toBe("Pour");
+});
+
 test("files are found, opened at a line, and asked about", async ({ page, bench }) => {
   repository(bench);
   await page.goto("/#/");

@@ -6063,6 +6063,74 @@ export interface GitCommitResult {
   output: string;
 }
 
+/** Parameters of `git/apply`. */
+export interface GitApplyParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /**
+   * A unified diff, git style, paths relative to the folder: files of `git/diff` or of a Turn's diff as they are, or
+   * the lines before a file's first hunk with some of its hunks. 1 byte to 4 MiB.
+   */
+  patch: string;
+  /** Whether the diff is taken back, and not made. */
+  reverse: boolean;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `git/apply`. */
+export type GitApplyResult = Record<string, unknown>;
+
+/** Parameters of `git/fetch/plan`. */
+export interface GitFetchPlanParams {
+  /** The remote; `origin` when left out, or the first one. */
+  remote?: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** The place that a fetch reads, as a user should see it before. */
+export interface GitFetchPlan {
+  /** The chosen one. */
+  remote: string;
+  /** The remotes, by name. */
+  remotes: string[];
+  /** Its address, as git would use it. A password in it is shown as `***`. */
+  url: string;
+}
+
+/** Parameters of `git/fetch`: what the user has seen in the plan. Nothing is fetched when the address is another one now. */
+export interface GitFetchParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** `remote` of the plan. */
+  remote: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+  /** `url` of the plan. */
+  url: string;
+}
+
+/** Result of `git/fetch`. */
+export interface GitFetchResult {
+  /** Commits of the branch's upstream that the branch lacks now. */
+  behind: number;
+}
+
+/** Parameters of `git/fastForward`. */
+export interface GitFastForwardParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `git/fastForward`. */
+export interface GitFastForwardResult {
+  /** The commit that is checked out now, in hexadecimal. */
+  head: string;
+}
+
 /** Parameters of `git/push/plan`. */
 export interface GitPushPlanParams {
   /** The remote; `origin` when left out, or the first one. */
@@ -6667,6 +6735,14 @@ export interface Requests {
   "git/branches": { params: GitBranchesParams; result: GitBranchesResult };
   /** Extension: commits the changes of some files, and of no others. Hooks of the repository run in the sandbox. */
   "git/commit": { params: GitCommitParams; result: GitCommitResult };
+  /** Extension: takes changes of files back, by file or by hunk, or makes them again. A file that has changed since is left alone. */
+  "git/apply": { params: GitApplyParams; result: GitApplyResult };
+  /** Extension: says where `git/fetch` would read. */
+  "git/fetch/plan": { params: GitFetchPlanParams; result: GitFetchPlan };
+  /** Extension: fetches the branches of a remote, outside of the sandbox and with the user's keys. A client asks its user first. */
+  "git/fetch": { params: GitFetchParams; result: GitFetchResult };
+  /** Extension: moves the branch to the commit of its upstream, if it has none of its own. */
+  "git/fastForward": { params: GitFastForwardParams; result: GitFastForwardResult };
   /** Extension: says what `git/push` would send, and where to. */
   "git/push/plan": { params: GitPushPlanParams; result: GitPushPlan };
   /** Extension: pushes the branch, never by force, outside of the sandbox and with the user's keys. A client asks its user first. */

@@ -6,11 +6,12 @@ use bobbin_peer::Responder;
 use serde::Serialize;
 
 use crate::Repositories;
-use crate::push;
 use crate::repository::Repository;
 use crate::types::{
-    GitBranchesParams, GitCommitParams, GitDiffParams, GitPushParams, GitPushPlanParams, GitStatusParams,
+    GitApplyParams, GitBranchesParams, GitCommitParams, GitDiffParams, GitFastForwardParams, GitFetchParams,
+    GitFetchPlanParams, GitPushParams, GitPushPlanParams, GitStatusParams,
 };
+use crate::{fetch, push};
 
 pub(crate) async fn status(
     client: &Client,
@@ -67,6 +68,69 @@ pub(crate) async fn commit(
         params.thread_id,
         (responder, How::Writes),
         move |repository| async move { repository.commit(&params.message, &params.paths).await },
+    )
+    .await;
+}
+
+pub(crate) async fn apply(client: &Client, all: &Repositories, params: GitApplyParams, responder: Responder) {
+    serve(
+        client,
+        all,
+        params.thread_id,
+        (responder, How::Writes),
+        move |repository| async move { repository.apply(params.patch, params.reverse).await },
+    )
+    .await;
+}
+
+pub(crate) async fn fetch_plan(
+    client: &Client,
+    all: &Repositories,
+    params: GitFetchPlanParams,
+    responder: Responder,
+) {
+    serve(
+        client,
+        all,
+        params.thread_id,
+        (responder, How::Reads),
+        move |repository| async move {
+            let ready = fetch::plan(&repository, params.remote.as_deref()).await?;
+            Ok(ready.plan)
+        },
+    )
+    .await;
+}
+
+pub(crate) async fn fetch(
+    client: &Client,
+    all: &Repositories,
+    mut params: GitFetchParams,
+    responder: Responder,
+) {
+    let thread = params.thread_id.take();
+    serve(
+        client,
+        all,
+        thread,
+        (responder, How::Writes),
+        move |repository| async move { fetch::fetch(&repository, &params).await },
+    )
+    .await;
+}
+
+pub(crate) async fn fast_forward(
+    client: &Client,
+    all: &Repositories,
+    params: GitFastForwardParams,
+    responder: Responder,
+) {
+    serve(
+        client,
+        all,
+        params.thread_id,
+        (responder, How::Writes),
+        move |repository| async move { repository.fast_forward().await },
     )
     .await;
 }
@@ -132,7 +196,7 @@ async fn serve<T, F>(
             return;
         };
         let Ok(permit) = all.writes.clone().try_acquire_owned() else {
-            let why = "A commit or a push is under way. Try again when it has ended.";
+            let why = "Git writes already, for you or another client. Try again when it has ended.";
             return first.err(RpcError::invalid_request(why));
         };
         tokio::spawn(async move {

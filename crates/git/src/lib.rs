@@ -1,13 +1,15 @@
 //! `git/*`: the state of the workspace's git repository, what has changed in it, and commits.
 //!
-//! A push runs outside of the sandbox: see `push`.
+//! A push and a fetch run outside of the sandbox: see `remote`.
 //!
 //! These are acts of the user, so no Thread records them. A commit needs the right to answer approvals: a user who may allow
 //! a command in the sandbox may make one. Git runs as [`bobbin_tools::Git`] says: it reads in a
 //! sandbox without write access and network, and commits in the sandbox of commands, with the hooks of the repository.
 
+mod fetch;
 mod handlers;
 mod push;
+mod remote;
 mod repository;
 mod status;
 pub mod types;
@@ -20,13 +22,15 @@ use bobbin_tools::Git;
 use tokio::sync::Semaphore;
 
 use types::{
-    GitBranchesParams, GitBranchesResult, GitCommitParams, GitCommitResult, GitDiffParams, GitDiffResult,
-    GitPushParams, GitPushPlan, GitPushPlanParams, GitPushResult, GitStatusParams, GitStatusResult,
+    GitApplyParams, GitApplyResult, GitBranchesParams, GitBranchesResult, GitCommitParams, GitCommitResult,
+    GitDiffParams, GitDiffResult, GitFastForwardParams, GitFastForwardResult, GitFetchParams, GitFetchPlan,
+    GitFetchPlanParams, GitFetchResult, GitPushParams, GitPushPlan, GitPushPlanParams, GitPushResult,
+    GitStatusParams, GitStatusResult,
 };
 
 /// Most questions to git at once for all clients; others wait.
 const READS: usize = 2;
-/// Most commits and pushes at once for all clients; others are refused.
+/// Most runs of git that write at once for all clients; others are refused.
 const WRITES: usize = 1;
 
 /// The repositories of the workspace. Cheap to clone.
@@ -70,6 +74,25 @@ static GROUP: Group = Group {
             [ThreadNotFound] wait_with(of Repositories) handlers::commit, needs Approve:
             "Extension: commits the changes of some files, and of no others. Hooks of the repository run in the sandbox.",
             test "server/git: a_change_is_seen_compared_and_committed";
+        request "git/apply" (GitApplyParams => GitApplyResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::apply, needs Approve:
+            "Extension: takes changes of files back, by file or by hunk, or makes them again. A file that has changed since is left alone.",
+            test "server/git: changes_are_taken_back_by_file_and_by_hunk";
+        request "git/fetch/plan" (GitFetchPlanParams => GitFetchPlan)
+            [ThreadNotFound] wait_with(of Repositories) handlers::fetch_plan, needs Read:
+            "Extension: says where `git/fetch` would read.",
+            test "server/git: a_remote_is_fetched_and_the_branch_follows_it",
+            unplayed "the address of a remote differs from one machine to the next";
+        request "git/fetch" (GitFetchParams => GitFetchResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::fetch, needs Own:
+            "Extension: fetches the branches of a remote, outside of the sandbox and with the user's keys. A client asks its user first.",
+            test "server/git: a_remote_is_fetched_and_the_branch_follows_it",
+            unplayed "the address of a remote differs from one machine to the next";
+        request "git/fastForward" (GitFastForwardParams => GitFastForwardResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::fast_forward, needs Approve:
+            "Extension: moves the branch to the commit of its upstream, if it has none of its own.",
+            test "server/git: a_remote_is_fetched_and_the_branch_follows_it",
+            unplayed "the address of a remote differs from one machine to the next";
         request "git/push/plan" (GitPushPlanParams => GitPushPlan)
             [ThreadNotFound] wait_with(of Repositories) handlers::push_plan, needs Read:
             "Extension: says what `git/push` would send, and where to.",

@@ -11,7 +11,8 @@ use bobbin_tools::{Git, GitAnswer, GitBounds, GitFailure};
 
 use crate::status;
 use crate::types::{
-    GitBranchesResult, GitCommitResult, GitDiffResult, GitFile, GitFileState, GitStatusResult,
+    GitApplyResult, GitBranchesResult, GitCommitResult, GitDiffResult, GitFastForwardResult, GitFile,
+    GitFileState, GitStatusResult,
 };
 
 /// Most files that a request names: as many as a status.
@@ -22,10 +23,12 @@ const MAX_PATH_BYTES: usize = 512 << 10;
 const MAX_MESSAGE_BYTES: usize = 16 << 10;
 /// Longest diff, bytes.
 const MAX_DIFF_BYTES: usize = 4 << 20;
-/// Most output of a commit and its hooks, bytes.
-const MAX_COMMIT_BYTES: usize = 64 << 10;
-/// Time for a commit and its hooks.
-const COMMIT_TIME: Duration = Duration::from_mins(5);
+/// Bounds of a commit and its hooks, and of what else writes.
+pub(crate) const WRITE_BOUNDS: GitBounds = GitBounds {
+    time: Duration::from_mins(5),
+    bytes: 64 << 10,
+    writes: true,
+};
 /// Bounds of a comparison.
 const DIFF_BOUNDS: GitBounds = GitBounds {
     time: Duration::from_secs(20),
@@ -56,6 +59,12 @@ const COMMIT: &str = "message=$1; shift; \
 const INTEND: &str = "git -c core.fsmonitor=false --literal-pathspecs add --intent-to-add -- \"$@\"";
 /// Takes that back.
 const FORGET: &str = "git -c core.fsmonitor=false --literal-pathspecs rm -q --cached -- \"$@\"";
+/// Takes a diff from standard input into the files. Git reads its paths from the top of the repository, if there is one.
+const APPLY: &str = "prefix=$(git rev-parse --show-prefix 2>/dev/null) || prefix=; \
+                     exec git -c core.fsmonitor=false apply --whitespace=nowarn ${prefix:+\"--directory=$prefix\"} \"$@\"";
+/// Moves the branch to the commit of its upstream, and prints it on the last line.
+const FAST_FORWARD: &str =
+    "git -c core.fsmonitor=false merge --quiet --ff-only '@{upstream}' && git rev-parse HEAD";
 
 /// The repository that a folder is in.
 pub(crate) struct Repository {
@@ -249,21 +258,16 @@ impl Repository {
             .filter(is_new)
             .map(|file| file.path.as_str())
             .collect();
-        let bounds = GitBounds {
-            time: COMMIT_TIME,
-            bytes: MAX_COMMIT_BYTES,
-            writes: true,
-        };
         if !new.is_empty() {
-            let intended = self.ask(INTEND, &new, bounds).await?;
+            let intended = self.ask(INTEND, &new, WRITE_BOUNDS).await?;
             if intended.code != 0 {
                 return Err(RpcError::invalid_request(why(&intended)));
             }
         }
         let words = std::iter::once(message).chain(paths.iter().map(String::as_str));
-        let answer = self.ask(COMMIT, &words.collect::<Vec<_>>(), bounds).await?;
+        let answer = self.ask(COMMIT, &words.collect::<Vec<_>>(), WRITE_BOUNDS).await?;
         if answer.code != 0 && !new.is_empty() {
-            self.ask(FORGET, &new, bounds).await?;
+            self.ask(FORGET, &new, WRITE_BOUNDS).await?;
         }
         let said = answer.text.trim_end();
         if answer.code != 0 {
@@ -273,6 +277,46 @@ impl Repository {
         Ok(GitCommitResult {
             commit: commit.to_owned(),
             output: output.to_owned(),
+        })
+    }
+
+    /// Makes a diff in the files, or takes it back: all of it or nothing.
+    pub(crate) async fn apply(&self, patch: String, reverse: bool) -> Result<GitApplyResult, RpcError> {
+        if patch.is_empty() || patch.len() > MAX_DIFF_BYTES {
+            let why = format!("'patch' must have 1 to {MAX_DIFF_BYTES} bytes.");
+            return Err(RpcError::invalid_params(why));
+        }
+        let words: &[&str] = if reverse { &["--reverse"] } else { &[] };
+        let applying = self
+            .git
+            .script_with_input(&self.root, APPLY, words, patch.into_bytes(), WRITE_BOUNDS);
+        let answer = applying.await.map_err(|failure| unusable(&failure))?;
+        if answer.code != 0 {
+            return Err(RpcError::invalid_request(why(&answer)));
+        }
+        Ok(GitApplyResult {})
+    }
+
+    /// Moves the branch to its upstream, if it has no commits of its own.
+    pub(crate) async fn fast_forward(&self) -> Result<GitFastForwardResult, RpcError> {
+        let status = self.status().await?;
+        let refused = |why: &str| Err(RpcError::invalid_request(why));
+        if status.upstream.is_none() {
+            return refused("The branch follows no other one. Push it first, or set its upstream.");
+        }
+        if status.ahead > 0 && status.behind > 0 {
+            return refused(
+                "The branch and its upstream both have new commits. Merge or rebase it, or ask the agent to.",
+            );
+        }
+        let answer = self.ask(FAST_FORWARD, &[], WRITE_BOUNDS).await?;
+        let said = answer.text.trim_end();
+        if answer.code != 0 {
+            return refused(said);
+        }
+        let head = said.rsplit_once('\n').map_or(said, |(_, head)| head);
+        Ok(GitFastForwardResult {
+            head: head.to_owned(),
         })
     }
 

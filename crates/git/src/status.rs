@@ -76,7 +76,8 @@ fn file(entry: &str, prefix: &str) -> Option<GitFile> {
         _ => GitFileState::Modified,
     };
     let path = path.strip_prefix(prefix)?;
-    if path == LOCK {
+    // A new file that is staged and gone differs in nothing from the last commit.
+    if path == LOCK || (staged, unstaged) == (b'A', b'D') {
         return None;
     }
     Some(GitFile {

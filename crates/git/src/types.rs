@@ -140,6 +140,95 @@ pub struct GitCommitParams {
     pub client_request_id: Option<ClientRequestId>,
 }
 
+/// Parameters of `git/apply`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitApplyParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// A unified diff, git style, paths relative to the folder: files of `git/diff` or of a Turn's diff as they are, or
+    /// the lines before a file's first hunk with some of its hunks. 1 byte to 4 MiB.
+    pub patch: String,
+    /// Whether the diff is taken back, and not made.
+    pub reverse: bool,
+    /// Extension: makes a repeated request safe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `git/apply`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GitApplyResult {}
+
+/// Parameters of `git/fetch/plan`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitFetchPlanParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The remote; `origin` when left out, or the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+}
+
+/// The place that a fetch reads, as a user should see it before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitFetchPlan {
+    /// The remotes, by name.
+    pub remotes: Vec<String>,
+    /// The chosen one.
+    pub remote: String,
+    /// Its address, as git would use it. A password in it is shown as `***`.
+    pub url: String,
+}
+
+/// Parameters of `git/fetch`: what the user has seen in the plan. Nothing is fetched when the address is another one now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitFetchParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// `remote` of the plan.
+    pub remote: String,
+    /// `url` of the plan.
+    pub url: String,
+    /// Extension: makes a repeated request safe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `git/fetch`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitFetchResult {
+    /// Commits of the branch's upstream that the branch lacks now.
+    pub behind: u64,
+}
+
+/// Parameters of `git/fastForward`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitFastForwardParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// Extension: makes a repeated request safe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `git/fastForward`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitFastForwardResult {
+    /// The commit that is checked out now, in hexadecimal.
+    pub head: String,
+}
+
 /// Parameters of `git/push/plan`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSpec, Shell};
+use bobbin_children::{ChildError, Children, Environment, Exit, Input, Limits, ProcessSpec, Shell};
 use bobbin_sandbox::{Files, Network, Profile};
 use tokio_util::sync::CancellationToken;
 
@@ -153,9 +153,26 @@ impl Git {
         words: &[&str],
         bounds: GitBounds,
     ) -> Result<GitAnswer, GitFailure> {
+        self.script_with_input(root, script, words, Vec::new(), bounds)
+            .await
+    }
+
+    /// As [`Git::script`], with bytes to read from standard input.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub async fn script_with_input(
+        &self,
+        root: &Path,
+        script: &str,
+        words: &[&str],
+        input: Vec<u8>,
+        bounds: GitBounds,
+    ) -> Result<GitAnswer, GitFailure> {
         let spec = ProcessSpec::shell(&Shell::Posix, script, root, self.environment.clone())
             .arg("git")
-            .args(words);
+            .args(words)
+            .input(Input::Bytes(input));
         let unheld = |why: String| GitFailure(format!("git is not run, since it cannot be sandboxed: {why}"));
         let mut sandbox = self.sandbox.clone();
         if !bounds.writes && sandbox.profile.restricts_something() {

@@ -5,7 +5,7 @@ import { links } from "../app/route";
 import { useClient, useStatus } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { Icon } from "../ui/Icon";
-import { say } from "../ui/toast";
+import { complain, say } from "../ui/toast";
 import { RunView } from "./RunView";
 import { Runners } from "./Runners";
 import { start, useRuns } from "./runs";
@@ -22,9 +22,8 @@ export default function Actions() {
   useEffect(
     () =>
       client.on("finecode/message", ({ text, level, env, debugger: waits }) =>
-        say(
+        (level === "error" ? complain : say)(
           [`${env}: ${text}`, waits && `It waits for a debugger at ${waits}.`].filter(Boolean).join(" "),
-          level === "error",
         ),
       ),
     [client],

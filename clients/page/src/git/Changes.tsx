@@ -9,13 +9,15 @@ import { useRequest } from "../server/useRequest";
 import { type Comments, Commenting, prompt, useComments } from "../side/comments";
 import { type FileDiff, parsed } from "../side/diff";
 import { DiffTable } from "../side/DiffTable";
+import { DiscardButton, Discarding, useDiscard } from "../side/discard";
 import { markedLines } from "../side/markedLines";
 import { Folded } from "../side/Folded";
 import { Layout } from "../side/Layout";
 import { markedInLine } from "../text/marked";
 import { Icon } from "../ui/Icon";
 import { plural } from "../ui/format";
-import { message, say } from "../ui/toast";
+import { complain, message, say } from "../ui/toast";
+import { FetchDialog } from "./FetchDialog";
 import { PushDialog } from "./PushDialog";
 import { useRepository } from "./status";
 import "./git.css";
@@ -37,7 +39,8 @@ const words: Record<GitFile["state"], string> = {
 export default function Changes({ thread }: { thread?: string }) {
   const { status, error, again } = useRepository(thread);
   const comments = useComments(thread ?? "repository");
-  const [pushing, setPushing] = useState(false);
+  const [dialog, setDialog] = useState<"fetch" | "push">();
+  const close = () => setDialog(undefined);
   return (
     <main className="page">
       <header className="bar">
@@ -54,18 +57,25 @@ export default function Changes({ thread }: { thread?: string }) {
         </h1>
         {status && <Upstream status={status} />}
         {status?.branch && (
-          <button type="button" className="btn small" onClick={() => setPushing(true)}>
-            Push…
-          </button>
+          <>
+            {status.behind > 0 && status.ahead === 0 && <Update thread={thread} onUpdate={again} />}
+            <button type="button" className="btn small" onClick={() => setDialog("fetch")}>
+              Fetch…
+            </button>
+            <button type="button" className="btn small" onClick={() => setDialog("push")}>
+              Push…
+            </button>
+          </>
         )}
       </header>
       <div className="page-body changes">
         {error && <p className="note bad">{error}</p>}
         {status?.problem && <p className="empty">There is no repository here: {status.problem}</p>}
-        {status?.repository && <Compared status={status} comments={comments} thread={thread} onCommit={again} />}
+        {status?.repository && <Compared status={status} comments={comments} thread={thread} onChange={again} />}
       </div>
       <Review comments={comments} thread={thread} />
-      {pushing && <PushDialog thread={thread} onPushed={again} onClose={() => setPushing(false)} />}
+      {dialog === "push" && <PushDialog thread={thread} onPushed={again} onClose={close} />}
+      {dialog === "fetch" && <FetchDialog thread={thread} onFetched={again} onClose={close} />}
     </main>
   );
 }
@@ -81,19 +91,39 @@ function Upstream({ status: { upstream, ahead, behind } }: { status: GitStatusRe
   );
 }
 
+/** Moves the branch to its upstream. */
+function Update({ thread, onUpdate }: { thread?: string; onUpdate: () => void }) {
+  const client = useClient();
+  const [busy, setBusy] = useState(false);
+  const update = () => {
+    setBusy(true);
+    client
+      .request("git/fastForward", thread ? { threadId: thread } : {}, { timeoutMs: 0 })
+      .then(onUpdate)
+      .catch(complain)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <button type="button" className="btn small" disabled={busy} onClick={update}>
+      Update
+    </button>
+  );
+}
+
 interface ComparedProps {
   status: GitStatusResult;
   comments: Comments;
   thread?: string;
-  onCommit: () => void;
+  onChange: () => void;
 }
 
-function Compared({ status, comments, thread, onCommit }: ComparedProps) {
+function Compared({ status, comments, thread, onChange }: ComparedProps) {
   const where = thread ? { threadId: thread } : {};
   const [base, setBase] = useState("");
   const [view, setView] = useRemembered("diff", "inline");
   const { data: all } = useRequest("git/branches", where);
   // A file can change without the list of changed files: each reading of the state compares anew.
+  const discard = useDiscard(thread, onChange);
   const diff = useRequest("git/diff", { ...where, ...(base && { base }) }, true, status);
   const text = diff.data?.diff ?? "";
   const files = useMemo(() => parsed(text).map(markedLines), [text]);
@@ -118,7 +148,7 @@ function Compared({ status, comments, thread, onCommit }: ComparedProps) {
           of={paths.length}
           onAll={(all) => setLeft(new Set(all ? [] : paths))}
           thread={thread}
-          onCommit={onCommit}
+          onCommit={onChange}
         />
       )}
       <div className="row wrap">
@@ -137,25 +167,27 @@ function Compared({ status, comments, thread, onCommit }: ComparedProps) {
         <Layout view={view} onView={setView} />
       </div>
       {diff.error && <p className="note bad">{diff.error}</p>}
-      {diff.data && files.length === 0 && unseen.length === 0 && <p className="empty">Nothing has changed.</p>}
-      {files.map((file, index) => (
-        <Commenting key={file.path} file={file} comments={comments}>
-          <Folded
-            name={file.path}
-            open={index < OPEN}
-            head={
-              <>
-                {!base && paths.includes(file.path) && (
-                  <Choice path={file.path} left={left.has(file.path)} onLeave={leave} />
-                )}
-                <Name file={file} state={known.get(file.path)?.state} />
-              </>
-            }
-          >
-            <DiffTable file={file} split={view === "side by side"} />
-          </Folded>
-        </Commenting>
-      ))}
+      <Discarding value={base ? undefined : discard}>
+        {diff.data && files.length === 0 && unseen.length === 0 && <p className="empty">Nothing has changed.</p>}
+        {files.map((file, index) => (
+          <Commenting key={file.path} file={file} comments={comments}>
+            <Folded
+              name={file.path}
+              open={index < OPEN}
+              head={
+                <>
+                  {!base && paths.includes(file.path) && (
+                    <Choice path={file.path} left={left.has(file.path)} onLeave={leave} />
+                  )}
+                  <Name file={file} state={known.get(file.path)?.state} />
+                </>
+              }
+            >
+              <DiffTable file={file} split={view === "side by side"} />
+            </Folded>
+          </Commenting>
+        ))}
+      </Discarding>
       {!base &&
         unseen.map((file) => (
           <p key={file.path} className="row">
@@ -198,6 +230,7 @@ function Name({ file, state }: { file: FileDiff; state?: GitFile["state"] }) {
       <span className="num meta">
         <span className="add">+{file.additions}</span> <span className="del">−{file.deletions}</span>
       </span>
+      <DiscardButton patch={file.patch} what={`the changes of ${file.path}`} />
     </>
   );
 }

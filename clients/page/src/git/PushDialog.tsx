@@ -6,6 +6,7 @@ import { markedInLine } from "../text/marked";
 import { Dialog } from "../ui/Dialog";
 import { plural } from "../ui/format";
 import { message, say } from "../ui/toast";
+import { Remote } from "./Remote";
 
 export function PushDialog({
   thread,
@@ -47,21 +48,7 @@ export function PushDialog({
             <div>
               <dt>To</dt>
               <dd>
-                {plan.remotes.length > 1 ? (
-                  <select
-                    className="pick boxed"
-                    aria-label="Remote"
-                    value={plan.remote}
-                    onChange={(event) => setRemote(event.target.value)}
-                  >
-                    {plan.remotes.map((name) => (
-                      <option key={name}>{name}</option>
-                    ))}
-                  </select>
-                ) : (
-                  markedInLine(plan.remote)
-                )}{" "}
-                <code>{markedInLine(plan.url)}</code>
+                <Remote plan={plan} onChoose={setRemote} /> <code>{markedInLine(plan.url)}</code>
               </dd>
             </div>
             <div>

@@ -2,6 +2,7 @@
 import { memo, useMemo, useState } from "react";
 import { useFileComments } from "./comments";
 import { type FileDiff, type Line, sideBySide } from "./diff";
+import { DiscardButton } from "./discard";
 
 /** Lines of one file before the user asks for more. */
 const MOST = 600;
@@ -20,7 +21,14 @@ export const DiffTable = memo(function DiffTable({ file, split }: { file: FileDi
           <tbody key={index}>
             {(index > 0 || file.hunks.length > 1) && (
               <tr className="hunk">
-                <td colSpan={split ? 4 : 3}>{hunk.header}</td>
+                <td colSpan={split ? 4 : 3}>
+                  <div className="row">
+                    <span className="grow">{hunk.header}</span>
+                    {file.hunks.length > 1 && (
+                      <DiscardButton patch={hunk.patch} what={`lines ${hunk.header} of ${file.path}`} />
+                    )}
+                  </div>
+                </td>
               </tr>
             )}
             {split

@@ -8,6 +8,7 @@ import { useActions } from "../server/threads";
 import { Commenting, prompt, useComments } from "./comments";
 import { parsed } from "./diff";
 import { DiffTable } from "./DiffTable";
+import { DiscardButton, Discarding, useDiscard } from "./discard";
 import { Folded } from "./Folded";
 import { Layout } from "./Layout";
 import { markedLines } from "./markedLines";
@@ -17,6 +18,7 @@ import { useDiff } from "./useDiff";
 export default function Files({ turn }: { turn: TurnState }) {
   const { threadId, write } = useActions();
   const comments = useComments(`${threadId}.${turn.id}`);
+  const discard = useDiscard(threadId);
   const [view, setView] = useRemembered("diff", "inline");
   const { diff, error } = useDiff(turn, threadId);
   const files = useMemo(() => parsed(diff?.diff ?? "").map(markedLines), [diff]);
@@ -51,26 +53,29 @@ export default function Files({ turn }: { turn: TurnState }) {
         </div>
       )}
       {files.length === 0 && unseen.length === 0 && <p className="empty">This Turn changed no files.</p>}
-      {files.map((file, index) => (
-        <Commenting key={`${file.path}${index}`} file={file} comments={comments}>
-          <Folded
-            name={file.path}
-            open
-            head={
-              <>
-                <a className="cut grow" href={links.file(file.path)}>
-                  <code>{markedInLine(file.oldPath ? `${file.oldPath} → ${file.path}` : file.path)}</code>
-                </a>
-                <span className="num meta">
-                  <span className="add">+{file.additions}</span> <span className="del">−{file.deletions}</span>
-                </span>
-              </>
-            }
-          >
-            <DiffTable file={file} split={view === "side by side"} />
-          </Folded>
-        </Commenting>
-      ))}
+      <Discarding value={discard}>
+        {files.map((file, index) => (
+          <Commenting key={`${file.path}${index}`} file={file} comments={comments}>
+            <Folded
+              name={file.path}
+              open
+              head={
+                <>
+                  <a className="cut grow" href={links.file(file.path)}>
+                    <code>{markedInLine(file.oldPath ? `${file.oldPath} → ${file.path}` : file.path)}</code>
+                  </a>
+                  <span className="num meta">
+                    <span className="add">+{file.additions}</span> <span className="del">−{file.deletions}</span>
+                  </span>
+                  <DiscardButton patch={file.patch} what={`the changes of ${file.path}`} />
+                </>
+              }
+            >
+              <DiffTable file={file} split={view === "side by side"} />
+            </Folded>
+          </Commenting>
+        ))}
+      </Discarding>
       {unseen.map((file) => (
         <p key={file.path} className="meta">
           <code>{file.path}</code> {file.status}, +{file.additions} −{file.deletions}; its lines are not shown

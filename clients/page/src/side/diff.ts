@@ -14,9 +14,18 @@ export interface Line {
 export interface FileDiff {
   path: string;
   oldPath?: string;
-  hunks: { header: string; lines: Line[] }[];
+  hunks: Hunk[];
   additions: number;
   deletions: number;
+  /** The text of the diff that is about this file. */
+  patch?: string;
+}
+
+export interface Hunk {
+  header: string;
+  lines: Line[];
+  /** A diff of these lines alone. */
+  patch?: string;
 }
 
 /** As [`parse`]; a text that is no diff has no files. */
@@ -29,9 +38,37 @@ export function parsed(diff: string): FileDiff[] {
 }
 
 export function parse(diff: string): FileDiff[] {
-  return parsePatch(diff)
-    .map(fileOf)
-    .filter(({ path }) => path);
+  return sections(diff).flatMap((section) => {
+    const files = parsePatch(section)
+      .map(fileOf)
+      .filter(({ path }) => path);
+    return files.length === 1 ? files.map((file) => withText(file, section)) : files;
+  });
+}
+
+/** Cuts a diff into the parts that are about one file. */
+function sections(diff: string): string[] {
+  const starts = positions(diff, "diff --git ");
+  if (starts[0] !== 0) starts.unshift(0);
+  return starts.map((start, index) => diff.slice(start, starts[index + 1]));
+}
+
+/** Returns where lines begin with some letters. Lines of a file have a sign before them. */
+function positions(text: string, letters: string): number[] {
+  const all = text.startsWith(letters) ? [0] : [];
+  for (let at = text.indexOf(`\n${letters}`); at >= 0; at = text.indexOf(`\n${letters}`, at + 1)) all.push(at + 1);
+  return all;
+}
+
+function withText(file: FileDiff, patch: string): FileDiff {
+  const starts = positions(patch, "@@ ");
+  if (!patch.startsWith("diff --git ") || starts.length !== file.hunks.length || starts.length === 0) return file;
+  const head = patch.slice(0, starts[0]);
+  const hunks = file.hunks.map((hunk, index) => ({
+    ...hunk,
+    patch: head + patch.slice(starts[index], starts[index + 1]),
+  }));
+  return { ...file, patch, hunks };
 }
 
 /** Returns the difference of two texts. It has all lines if the texts are too different to compare. */

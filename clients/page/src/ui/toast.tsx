@@ -6,11 +6,20 @@ interface Toast {
   id: number;
   text: string;
   bad: boolean;
+  action?: Action;
+}
+
+/** What a user may do about a message. */
+interface Action {
+  /** The word on the button. */
+  act: string;
+  run: () => void;
 }
 
 const MOST = 4;
 const SECONDS = 8;
-const BAD_SECONDS = 30;
+/** Of messages that something can be done about. */
+const LONG_SECONDS = 30;
 let toasts: readonly Toast[] = [];
 let last = 0;
 const listeners = new Set<() => void>();
@@ -23,15 +32,20 @@ function set(next: readonly Toast[]) {
 // A message about one place is wrong in the next.
 addEventListener("hashchange", () => set([]));
 
-export function say(text: string, bad = false) {
+export function say(text: string, action?: Action) {
+  show({ text, bad: false, ...(action && { action }) });
+}
+
+function show(toast: Omit<Toast, "id">) {
   const id = ++last;
-  set([...toasts.filter((toast) => toast.text !== text).slice(1 - MOST), { id, text, bad }]);
-  setTimeout(() => set(toasts.filter((toast) => toast.id !== id)), (bad ? BAD_SECONDS : SECONDS) * 1000);
+  set([...toasts.filter(({ text }) => text !== toast.text).slice(1 - MOST), { ...toast, id }]);
+  const seconds = toast.bad || toast.action ? LONG_SECONDS : SECONDS;
+  setTimeout(() => set(toasts.filter((other) => other.id !== id)), seconds * 1000);
 }
 
 /** Shows an error; for `promise.catch(complain)`. */
 export function complain(error: unknown) {
-  say(message(error), true);
+  show({ text: message(error), bad: true });
 }
 
 export function message(error: unknown): string {
@@ -59,6 +73,7 @@ export function Toasts() {
       {shown.map((toast) => (
         <div key={toast.id} className={toast.bad ? "toast bad" : "toast"}>
           <p>{toast.text}</p>
+          {toast.action && <ActionButton toast={toast} action={toast.action} />}
           <button
             type="button"
             className="btn plain icon"
@@ -70,5 +85,17 @@ export function Toasts() {
         </div>
       ))}
     </div>
+  );
+}
+
+function ActionButton({ toast, action }: { toast: Toast; action: Action }) {
+  const run = () => {
+    set(toasts.filter((other) => other !== toast));
+    action.run();
+  };
+  return (
+    <button type="button" className="btn small" onClick={run}>
+      {action.act}
+    </button>
   );
 }

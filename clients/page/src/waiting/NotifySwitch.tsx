@@ -1,6 +1,6 @@
 //! The switch for notifications, which asks the browser's permission first.
 import { useRemembered } from "../app/remember";
-import { say } from "../ui/toast";
+import { complain } from "../ui/toast";
 
 export function NotifySwitch() {
   const [on, setOn] = useRemembered("notify", "off");
@@ -11,7 +11,7 @@ export function NotifySwitch() {
     if (active) return setOn("off");
     const permission = await Notification.requestPermission();
     if (permission === "granted") setOn("on");
-    else say("The browser does not allow notifications of this page. Its settings for this site can.", true);
+    else complain("The browser does not allow notifications of this page. Its settings for this site can.");
   }
 
   return (

@@ -1,7 +1,7 @@
 //! Differences of the texts of a call: none is left out, and none takes long.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { between } from "../../node_modules/.unit/side/diff.js";
+import { between, parse } from "../../node_modules/.unit/side/diff.js";
 
 const kinds = ({ hunks }) => hunks.flatMap(({ lines }) => lines.map(({ kind, text }) => [kind, text]));
 const lines = (count, line) => Array.from({ length: count }, (_, n) => line(n));
@@ -35,4 +35,26 @@ test("of texts that are too different all lines are shown, at once", () => {
 test("a path is no part of the change", () => {
   const path = "x\n@@ -0,0 +1,1 @@\n+harmless\n--- y";
   assert.deepEqual(kinds(between(path, "", "evil\n")), [["add", "evil"]]);
+});
+
+test("each file and each hunk has a diff of its own", () => {
+  const head = "diff --git a/tea b/tea\nindex 1..2 100644\n--- a/tea\n+++ b/tea\n";
+  const hunks = [
+    "@@ -1 +1 @@\n-@@ 1\n+diff --git a/x b/x\u2028@@\n",
+    "@@ -9 +9,2 @@\n leaf\n+cup\n\\ No newline at end of file\n",
+  ];
+  const gone = "diff --git a/old b/old\ndeleted file mode 100644\n--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+  const binary = "diff --git a/b b/b\nBinary files a/b and b/b differ\n";
+  const files = parse(head + hunks.join("") + binary + gone);
+  const tea = files.find(({ path }) => path === "tea");
+  assert.equal(tea.patch, head + hunks.join(""));
+  assert.deepEqual(
+    tea.hunks.map(({ patch }) => patch),
+    hunks.map((hunk) => head + hunk),
+  );
+  assert.equal(files.find(({ path }) => path === "old").patch, gone);
+  assert.ok(
+    files.every(({ path, patch }) => path !== "b" || !patch),
+    "nothing can be made of a diff without lines",
+  );
 });

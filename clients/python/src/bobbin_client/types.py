@@ -6852,6 +6852,89 @@ class GitCommitResult(TypedDict):
     """The output of the hooks, at most 64 KiB."""
 
 
+class _GitApplyParams(TypedDict):
+    patch: str
+    """A unified diff, git style, paths relative to the folder: files of `git/diff` or of a Turn's diff as they
+    are, or the lines before a file's first hunk with some of its hunks. 1 byte to 4 MiB.
+    """
+    reverse: bool
+    """Whether the diff is taken back, and not made."""
+
+
+class GitApplyParams(_GitApplyParams, total=False):
+    """Parameters of `git/apply`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitApplyResult(TypedDict):
+    """Result of `git/apply`."""
+
+
+class GitFetchPlanParams(TypedDict, total=False):
+    """Parameters of `git/fetch/plan`."""
+
+    remote: str
+    """The remote; `origin` when left out, or the first one."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitFetchPlan(TypedDict):
+    """The place that a fetch reads, as a user should see it before."""
+
+    remote: str
+    """The chosen one."""
+    remotes: list[str]
+    """The remotes, by name."""
+    url: str
+    """Its address, as git would use it. A password in it is shown as `***`."""
+
+
+class _GitFetchParams(TypedDict):
+    remote: str
+    """`remote` of the plan."""
+    url: str
+    """`url` of the plan."""
+
+
+class GitFetchParams(_GitFetchParams, total=False):
+    """Parameters of `git/fetch`: what the user has seen in the plan. Nothing is fetched when the address is
+    another one now.
+    """
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitFetchResult(TypedDict):
+    """Result of `git/fetch`."""
+
+    behind: int
+    """Commits of the branch's upstream that the branch lacks now."""
+
+
+class GitFastForwardParams(TypedDict, total=False):
+    """Parameters of `git/fastForward`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class GitFastForwardResult(TypedDict):
+    """Result of `git/fastForward`."""
+
+    head: str
+    """The commit that is checked out now, in hexadecimal."""
+
+
 class GitPushPlanParams(TypedDict, total=False):
     """Parameters of `git/push/plan`."""
 
@@ -9014,10 +9097,10 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/push', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/remove'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/remove'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/push/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/fetch/plan', 'git/push/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -10190,6 +10273,34 @@ class Requests:
         self, method: Literal['git/commit'], params: GitCommitParams, *, timeout: float | None = ...
     ) -> GitCommitResult:
         """Extension: commits the changes of some files, and of no others. Hooks of the repository run in the sandbox."""
+
+    @overload
+    async def request(
+        self, method: Literal['git/apply'], params: GitApplyParams, *, timeout: float | None = ...
+    ) -> GitApplyResult:
+        """Extension: takes changes of files back, by file or by hunk, or makes them again. A file that has changed
+    since is left alone.
+    """
+
+    @overload
+    async def request(
+        self, method: Literal['git/fetch/plan'], params: GitFetchPlanParams | None = None, *, timeout: float | None = ...
+    ) -> GitFetchPlan:
+        """Extension: says where `git/fetch` would read."""
+
+    @overload
+    async def request(
+        self, method: Literal['git/fetch'], params: GitFetchParams, *, timeout: float | None = ...
+    ) -> GitFetchResult:
+        """Extension: fetches the branches of a remote, outside of the sandbox and with the user's keys. A client asks
+    its user first.
+    """
+
+    @overload
+    async def request(
+        self, method: Literal['git/fastForward'], params: GitFastForwardParams | None = None, *, timeout: float | None = ...
+    ) -> GitFastForwardResult:
+        """Extension: moves the branch to the commit of its upstream, if it has none of its own."""
 
     @overload
     async def request(
