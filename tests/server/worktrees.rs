@@ -462,6 +462,65 @@ async fn work_that_would_be_lost_is_removed_only_by_force() {
 }
 
 #[tokio::test]
+async fn the_work_of_one_of_several_worktrees_is_taken() {
+    let workspace = repository();
+    write(&workspace, "boil.txt", "90\nmine\n");
+    write(&workspace, "leaf.txt", "mine\n");
+    let own = || -> Vec<_> {
+        let all = files(workspace.path()).into_iter();
+        all.filter(|(name, _)| !name.starts_with(".git")).collect()
+    };
+    let before = own();
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let (first, _) = made(&mut client, &json!({ "branchName": "bobbin/try/1" })).await;
+    let (second, path) = made(&mut client, &json!({ "branchName": "bobbin/try/2" })).await;
+    for thread in [&first, &second] {
+        run(&mut client, thread, "write new.txt: green").await;
+    }
+    // What it wrote over the user's changes, committed, removed, and wrote in bytes that are no text.
+    std::fs::write(path.join("boil.txt"), "90\nmine\nhers\n").unwrap();
+    let commit = ["-C", path.to_str().unwrap(), "commit", "-qam", "Hers"];
+    workspace.git(&commit);
+    std::fs::write(path.join("leaf.txt"), b"\xff mine\nhers\n").unwrap();
+    std::fs::write(path.join("leaf.bin"), [0, 1, 255]).unwrap();
+    std::fs::remove_file(path.join("old.txt")).unwrap();
+    assert_eq!(own(), before, "the folder is left alone until then");
+
+    server.kill().await;
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let take = json!({ "threadId": second });
+    assert_eq!(
+        client.call("worktree/apply", take.clone()).await,
+        json!({ "files": 5 })
+    );
+    let read = |name: &str| std::fs::read(workspace.path().join(name)).unwrap();
+    assert_eq!(read("boil.txt"), b"90\nmine\nhers\n");
+    assert_eq!(read("leaf.txt"), b"\xff mine\nhers\n");
+    assert_eq!(read("leaf.bin"), [0, 1, 255]);
+    assert_eq!(read("new.txt"), b"green\n");
+    assert!(!workspace.path().join("old.txt").exists());
+
+    // A second time, or what clashes with it, changes nothing.
+    let taken = own();
+    for thread in [&second, &first] {
+        let take = json!({ "threadId": thread });
+        let refused = client.answer_to("worktree/apply", take).await;
+        assert!(
+            refused["error"]["data"]["detail"]
+                .as_str()
+                .unwrap()
+                .contains("new.txt"),
+            "{refused}"
+        );
+        assert_eq!(own(), taken);
+    }
+    let others = json!({ "threadId": first, "force": true });
+    client.call("worktree/remove", others).await;
+}
+
+#[tokio::test]
 async fn a_deleted_thread_leaves_its_worktree() {
     let workspace = repository();
     let server = workspace.web_socket();

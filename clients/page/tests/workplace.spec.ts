@@ -280,3 +280,39 @@ test("a Thread in a worktree leaves the folder alone, and its worktree is remove
   await expect(page.getByText(/^Removed; the branch/)).toBeVisible();
   expect(git(bench, "branch", "--list", "bobbin/*")).not.toBe("");
 });
+
+test("four attempts at one task stand side by side, one is taken, and the others are removed", async ({
+  page,
+  bench,
+}) => {
+  repository(bench);
+  const before = git(bench, "status", "--porcelain");
+  await page.goto("/#/new");
+  for (let other = 0; other < 3; other++)
+    await page.getByRole("button", { name: "Compare with another model…" }).click();
+  await expect(page.getByRole("button", { name: "Compare with another model…" })).toHaveCount(0);
+  await page.getByRole("group", { name: "Attempt 2" }).getByRole("button", { name: "Model", exact: true }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("option", { name: /^offline/ })
+    .click();
+  await ask(page, "write taken.txt: tea");
+  const attempts = page.locator(".attempt");
+  await expect(attempts).toHaveCount(4);
+  await expect(attempts.getByRole("link", { name: "1 file changed" })).toHaveCount(4);
+  await expect(page.getByRole("region", { name: "offline" })).toContainText("taken.txt");
+  expect(git(bench, "status", "--porcelain")).toBe(before);
+  await picture(page, "compare");
+  await page.reload();
+  await page.getByRole("region", { name: "offline" }).getByRole("button", { name: "Take…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Take", exact: true }).click();
+  await expect(page.getByText("1 file changed in the folder")).toBeVisible();
+  expect(readFileSync(join(bench.workspace, "taken.txt"), "utf8")).toBe("tea\n");
+  await expect(attempts).toHaveCount(1);
+  expect(git(bench, "branch", "--list", "bobbin/try-*").split("\n")).toHaveLength(1);
+  // What is taken a second time clashes, and says so.
+  await attempts.getByRole("button", { name: "Take…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Take", exact: true }).click();
+  await expect(page.getByRole("dialog").locator(".bad")).toContainText("taken.txt");
+  expect(readFileSync(join(bench.workspace, "taken.txt"), "utf8")).toBe("tea\n");
+});

@@ -6355,6 +6355,20 @@ export interface WorktreeStatusResult {
   worktree: Worktree;
 }
 
+/** Params of `worktree/apply`. */
+export interface WorktreeApplyParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread whose worktree is meant. */
+  threadId: string;
+}
+
+/** Result of `worktree/apply`. */
+export interface WorktreeApplyResult {
+  /** The number of files that have changed in the workspace. */
+  files: number;
+}
+
 /** Params of `worktree/remove`. */
 export interface WorktreeRemoveParams {
   /** Extension: makes a repeated request safe. */
@@ -6763,6 +6777,8 @@ export interface Requests {
   "worktree/list": { params: WorktreeListParams; result: WorktreeListResult };
   /** Returns the state of a Thread's worktree: whether it exists, and what is not committed or not in its base. */
   "worktree/status": { params: WorktreeStatusParams; result: WorktreeStatusResult };
+  /** Extension: makes in the workspace what a Thread has changed in its worktree, as uncommitted changes. */
+  "worktree/apply": { params: WorktreeApplyParams; result: WorktreeApplyResult };
   /** Extension: removes the worktree of a Thread, and its branch if that has no commits of its own. */
   "worktree/remove": { params: WorktreeRemoveParams; result: WorktreeRemoveResult };
 }

@@ -65,6 +65,7 @@ export const ONCE: ReadonlySet<string> = new Set([
   "git/push",
   "worktree/createAndStart",
   "worktree/createAndFork",
+  "worktree/apply",
   "worktree/remove",
 ]);
 

@@ -18,9 +18,9 @@ use crate::Worktrees;
 use crate::records::WorktreeRecord;
 use crate::repository::{NewWorktree, Repository, found};
 use crate::types::{
-    WorktreeCreateAndForkParams, WorktreeCreateAndStartParams, WorktreeCreateResult, WorktreeListParams,
-    WorktreeListResult, WorktreeRemoveParams, WorktreeRemoveResult, WorktreeStatus, WorktreeStatusParams,
-    WorktreeStatusResult,
+    WorktreeApplyParams, WorktreeApplyResult, WorktreeCreateAndForkParams, WorktreeCreateAndStartParams,
+    WorktreeCreateResult, WorktreeListParams, WorktreeListResult, WorktreeRemoveParams, WorktreeRemoveResult,
+    WorktreeStatus, WorktreeStatusParams, WorktreeStatusResult,
 };
 
 /// Most worktrees of a workspace: each is a copy of all files.
@@ -177,6 +177,24 @@ pub(crate) async fn status(
             biased;
             () = cancelled.cancelled() => drop(responder),
             status = worktrees.status(record) => responder.ok(WorktreeStatusResult { bare: status.clone(), status }),
+        }
+    });
+}
+
+pub(crate) async fn apply(
+    client: &Client,
+    worktrees: &Worktrees,
+    params: WorktreeApplyParams,
+    responder: Responder,
+) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let (of, worktrees) = (client.clone(), worktrees.clone());
+    client.threads().own(async move {
+        match worktrees.applied(of.threads(), params).await {
+            Ok(result) => first.ok(&result),
+            Err(error) => first.err(error),
         }
     });
 }
@@ -386,6 +404,26 @@ impl Worktrees {
             ahead_count: found.ahead,
             head: Some(found.head).filter(|head| !head.is_empty()),
         }
+    }
+
+    /// Makes the changes of a worktree in the workspace.
+    async fn applied(
+        &self,
+        threads: &Arc<Threads>,
+        params: WorktreeApplyParams,
+    ) -> Result<WorktreeApplyResult, RpcError> {
+        let repository = self.usable_repository()?;
+        let _changing = self.changes.lock().await;
+        let WorktreeRecord { worktree, .. } = self.of_thread(threads, &params.thread_id).await?;
+        self.check_idle(threads, &worktree.id).await?;
+        let path = Path::new(&worktree.path);
+        let taken = repository.take(&self.git, &self.workspace, path, &worktree.base_head);
+        let files = taken.await.map_err(|why| {
+            RpcError::invalid_request(format!(
+                "Nothing has changed in the workspace. Its files have other changes in the same places, or git cannot write them: {why}"
+            ))
+        })?;
+        Ok(WorktreeApplyResult { files })
     }
 
     /// Removes a worktree.

@@ -21,9 +21,9 @@ use tokio::sync::{Mutex, Semaphore};
 use records::Records;
 use repository::Repository;
 use types::{
-    WorktreeCreateAndForkParams, WorktreeCreateAndStartParams, WorktreeCreateResult, WorktreeListParams,
-    WorktreeListResult, WorktreeRemoveParams, WorktreeRemoveResult, WorktreeStatusParams,
-    WorktreeStatusResult,
+    WorktreeApplyParams, WorktreeApplyResult, WorktreeCreateAndForkParams, WorktreeCreateAndStartParams,
+    WorktreeCreateResult, WorktreeListParams, WorktreeListResult, WorktreeRemoveParams, WorktreeRemoveResult,
+    WorktreeStatusParams, WorktreeStatusResult,
 };
 
 /// Most looks at worktrees at once; others wait.
@@ -83,6 +83,12 @@ static GROUP: Group = Group {
             [ThreadNotFound] wait_with(of Worktrees) handlers::status, needs Read:
             "Returns the state of a Thread's worktree: whether it exists, and what is not committed or not in its base.",
             spec "07 §8.5", test "server/worktrees: a_thread_works_and_commits_in_its_worktree";
+        request "worktree/apply" (WorktreeApplyParams => WorktreeApplyResult)
+            [ThreadNotFound, TurnInProgress] wait_with(of Worktrees) handlers::apply, needs Approve:
+            "Extension: makes in the workspace what a Thread has changed in its worktree, as uncommitted changes.",
+            test "server/worktrees: the_work_of_one_of_several_worktrees_is_taken",
+            note "commits and uncommitted changes since the worktree was made, all of it or nothing. A file that has \
+                changed otherwise in the same lines in the workspace is a reason to refuse; the worktree remains";
         request "worktree/remove" (WorktreeRemoveParams => WorktreeRemoveResult)
             [ThreadNotFound, TurnInProgress] wait_with(of Worktrees) handlers::remove, needs Own:
             "Extension: removes the worktree of a Thread, and its branch if that has no commits of its own.",

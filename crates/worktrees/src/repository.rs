@@ -25,7 +25,7 @@ const RESOLVE: &str = "exec 2>/dev/null\n[ \"$(git check-ref-format --branch \"$
 /// Makes the worktree `$2` on a new branch `$1` at the commit `$3`, without files.
 const ADD: &str = "exec 2>&1; git worktree add --quiet --no-track --no-checkout -b \"$1\" -- \"$2\" \"$3\"";
 /// Checks the files of the commit `$3` out; with `$1`, copies the changes of the folder `$2`, except for the server's
-/// folder `$4`. The copied index has the time of the original: git takes an entry of that time for changed until it has
+/// folder `$4`. `refs/worktree/start`, which git removes with the worktree, has the copied files. The copied index has the time of the original: git takes an entry of that time for changed until it has
 /// looked at the file. The last line has the numbers of copied and of deleted files.
 const FILL: &str = r#"set -e
 git reset --quiet --hard
@@ -45,9 +45,25 @@ at_source diff-tree -r --no-renames --name-only -z HEAD "$3" > "$moved"
 both=$(tr '\0' '\n' < "$moved" | sort | { tr '\0' '\n' < "$changed" | sort > "$index"; comm -12 - "$index"; } | head -n 5)
 [ -z "$both" ] || { echo "The base has other versions of files with uncommitted changes:"; echo "$both"; exit 3; }
 git --literal-pathspecs restore --source="$tree" --worktree --pathspec-from-file="$changed" --pathspec-file-nul
+git update-ref refs/worktree/start "$tree"
 all=$(tr -cd '\0' < "$changed" | wc -c)
 gone=$(at_source diff-tree -r --no-renames --diff-filter=D --name-only -z HEAD "$tree" | tr -cd '\0' | wc -c)
 echo "$((all - gone)) $gone""#;
+/// Prints the tree or commit that the worktree started from, else `$1`, and the tree of its files as they are now.
+const TREES: &str = r#"set -e
+index=$(mktemp); trap 'rm -f "$index" "$index.lock"' EXIT
+cp -p -- "$(git rev-parse --git-path index)" "$index"
+git rev-parse --verify --quiet refs/worktree/start || echo "$1"
+GIT_INDEX_FILE=$index git add --all -- ':(top)' >&2
+GIT_INDEX_FILE=$index git write-tree"#;
+/// Makes the difference of the trees `$1` and `$2` in the files of the repository that the folder is in: all of it or
+/// nothing. The last line has the number of files.
+const TAKE: &str = r#"set -e
+cd -- "$(git rev-parse --show-toplevel)"
+patch=$(mktemp); trap 'rm -f "$patch"' EXIT
+git diff-tree -r -p --binary --full-index --no-renames --no-ext-diff --no-textconv "$1" "$2" > "$patch"
+[ ! -s "$patch" ] || git apply --whitespace=nowarn "$patch" 2>&1
+git diff-tree -r --no-renames --name-only -z "$1" "$2" | tr -cd '\0' | wc -c"#;
 /// Prints the top, the commit, the branch, the number of commits since `$1` and whether a file has changed, a line each.
 const STATUS: &str = "exec 2>/dev/null\ngit rev-parse --show-toplevel && git rev-parse --verify HEAD || exit 1\n\
      git symbolic-ref --quiet --short HEAD || echo\n\
@@ -153,6 +169,29 @@ impl Repository {
             copied_file_count: copied,
             deleted_file_count: deleted,
         })
+    }
+
+    /// Makes in `folder` what has changed in the worktree at `path` since it started. Returns the number of files.
+    pub(crate) async fn take(
+        &self,
+        git: &Git,
+        folder: &Path,
+        path: &Path,
+        base: &str,
+    ) -> Result<u32, String> {
+        let bounds = GitBounds {
+            writes: true,
+            time: FILL_TIME,
+            ..GitBounds::default()
+        };
+        let trees = ask(git, path, TREES, &[base], bounds).await?;
+        let mut lines = trees.lines().rev();
+        let (Some(now), Some(start)) = (lines.next(), lines.next()) else {
+            return Err(trees);
+        };
+        let taken = ask(git, folder, TAKE, &[start, now], bounds).await?;
+        let count = taken.lines().last().unwrap_or_default();
+        Ok(count.trim().parse().unwrap_or_default())
     }
 
     /// Removes a worktree. Returns whether its branch remains, since it has commits after `base`.

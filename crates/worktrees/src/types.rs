@@ -162,3 +162,22 @@ pub struct WorktreeRemoveResult {
     /// Whether its branch is still there: it has commits of its own.
     pub branch_remains: bool,
 }
+
+/// Params of `worktree/apply`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorktreeApplyParams {
+    /// The Thread whose worktree is meant.
+    pub thread_id: String,
+    /// Extension: makes a repeated request safe.
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `worktree/apply`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorktreeApplyResult {
+    /// The number of files that have changed in the workspace.
+    pub files: u32,
+}

@@ -17,6 +17,7 @@ import { type Route, useRoute } from "./route";
 const Actions = lazy(() => import("../finecode/Actions"));
 const Browser = lazy(() => import("../files/Browser"));
 const Changes = lazy(() => import("../git/Changes"));
+const Compare = lazy(() => import("../compare/Compare"));
 const Documents = lazy(() => import("../hl7/Documents"));
 const DocumentView = lazy(() => import("../hl7/DocumentView"));
 const Settings = lazy(() => import("../settings/Settings"));
@@ -71,6 +72,8 @@ function Main({ route }: { route: Route }) {
       return <Actions />;
     case "changes":
       return <Changes key={route.thread} thread={route.thread} />;
+    case "compare":
+      return <Compare key={route.group} group={route.group} />;
     case "files":
       return <Browser path={route.path} line={route.line} />;
     case "documents":

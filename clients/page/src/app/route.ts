@@ -13,6 +13,7 @@ export type Route =
   | { at: "document"; id: string }
   | { at: "actions" }
   | { at: "changes"; thread?: string }
+  | { at: "compare"; group: string }
   | { at: "files"; path: string; line?: number }
   | { at: "settings"; section: string };
 
@@ -33,6 +34,7 @@ function parse(hash: string): Route {
   if (at === "documents") return id ? { at: "document", id } : { at: "documents" };
   if (at === "actions") return { at: "actions" };
   if (at === "changes") return { at: "changes", ...(id && { thread: id }) };
+  if (at === "compare" && id) return { at: "compare", group: id };
   if (at === "files") return { at: "files", path: id ?? "", ...(Number(turn) > 0 && { line: Number(turn) }) };
   if (at === "settings") return { at: "settings", section: id || "page" };
   return { at: "home" };
@@ -48,6 +50,7 @@ export const links = {
   document: (thread: string) => `#/documents/${encodeURIComponent(thread)}`,
   actions: "#/actions",
   changes: (thread = "") => (thread ? `#/changes/${encodeURIComponent(thread)}` : "#/changes"),
+  compare: (group: string) => `#/compare/${encodeURIComponent(group)}`,
   file: (path: string, line?: number) => `#/files/${encodeURIComponent(path)}${line ? `/${line}` : ""}`,
   thread: (id: string, row = "", tab: SideTab | null = null) =>
     `#/t/${encodeURIComponent(id)}${row && `/${row}`}${tab ? `?${tab}` : ""}`,

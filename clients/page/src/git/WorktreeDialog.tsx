@@ -1,12 +1,14 @@
 //! The worktree of a Thread: what is in it, and its removal.
 import { useState } from "react";
 import { links } from "../app/route";
+import { groupOf } from "../compare/attempts";
 import { useClient } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { markedInLine } from "../text/marked";
 import { Dialog } from "../ui/Dialog";
 import { plural } from "../ui/format";
 import { message, say } from "../ui/toast";
+import { TakeDialog } from "./TakeDialog";
 
 export function WorktreeDialog({ threadId, onClose }: { threadId: string; onClose: () => void }) {
   const client = useClient();
@@ -20,6 +22,9 @@ export function WorktreeDialog({ threadId, onClose }: { threadId: string; onClos
       status.hasUncommittedChanges && "uncommitted changes",
       status.aheadCount > 0 && `${plural(status.aheadCount, "commit")} of its own`,
     ].filter(Boolean);
+  const [taking, setTaking] = useState(false);
+  const group = status && groupOf(status.worktree.branchName);
+  if (taking) return <TakeDialog threadId={threadId} onTaken={() => {}} onClose={onClose} />;
   const remove = async () => {
     setBusy(true);
     setRefused(undefined);
@@ -61,9 +66,14 @@ export function WorktreeDialog({ threadId, onClose }: { threadId: string; onClos
           )}
           {refused && <p className="note bad">{refused}</p>}
           <div className="row">
+            {group && (
+              <a href={links.compare(group)} onClick={onClose}>
+                Compare
+              </a>
+            )}
             <span className="grow" />
-            <button type="button" className="btn" onClick={onClose}>
-              Close
+            <button type="button" className="btn" disabled={!status.exists} onClick={() => setTaking(true)}>
+              Take the changes…
             </button>
             <button
               type="button"

@@ -2,6 +2,7 @@
 import type { ThreadConfiguration } from "@bobbin/client";
 import { useMemo, useState } from "react";
 import { go, links } from "../app/route";
+import { CREATION_MS, MOST, startAttempts } from "../compare/attempts";
 import { Editor } from "../compose/Editor";
 import { Options } from "../compose/Options";
 import type { Attachment } from "../compose/attachments";
@@ -14,9 +15,6 @@ import { remember } from "../app/remember";
 import { ChoosePolicy } from "./ChoosePolicy";
 import { NoModel } from "./NoModel";
 
-/** Longest time to make a worktree. */
-const CREATION_MS = 180_000;
-
 export function NewThread() {
   const client = useClient();
   const server = useServer();
@@ -26,6 +24,8 @@ export function NewThread() {
   const [configuration, setConfiguration] = useState<ThreadConfiguration>({});
   const [round, setRound] = useState(0);
   const [apart, setApart] = useState(false);
+  /** The options of further attempts at the same task. */
+  const [others, setOthers] = useState<readonly ThreadConfiguration[]>([]);
   const { data } = useRequest(
     "welcome/suggestions",
     { identity, maxItems: 4 },
@@ -39,6 +39,8 @@ export function NewThread() {
       skills: new Set(sources.skills.map(({ name }) => name)),
     };
     const input = toParts(text, attachments, known);
+    if (others.length > 0)
+      return go(links.compare(await startAttempts(client, text, input, [configuration, ...others])));
     const start = { identity, ...(Object.keys(configuration).length > 0 && { config: configuration }) };
     const { thread } = await (apart
       ? client.request("worktree/createAndStart", start, { timeoutMs: CREATION_MS })
@@ -71,13 +73,42 @@ export function NewThread() {
           <Options configuration={configuration} onChange={setConfiguration} />
         </Editor>
         {server?.capabilities.gitWorktrees && (
-          <label
-            className="check"
-            title="A second folder with the files of the repository. What you have not committed is copied."
-          >
-            <input type="checkbox" checked={apart} onChange={(event) => setApart(event.target.checked)} />
-            In a worktree, on a branch of its own
-          </label>
+          <>
+            {others.map((other, index) => (
+              <div key={index} className="row wrap" role="group" aria-label={`Attempt ${index + 2}`}>
+                <Options configuration={other} onChange={(next) => setOthers(others.with(index, next))} />
+                <button
+                  type="button"
+                  className="btn plain icon"
+                  aria-label={`Remove attempt ${index + 2}`}
+                  onClick={() => setOthers(others.toSpliced(index, 1))}
+                >
+                  <Icon name="close" />
+                </button>
+              </div>
+            ))}
+            <div className="row wrap">
+              <label
+                className="check grow"
+                title="A second folder with the files of the repository. What you have not committed is copied."
+              >
+                <input
+                  type="checkbox"
+                  checked={apart || others.length > 0}
+                  disabled={others.length > 0}
+                  onChange={(event) => setApart(event.target.checked)}
+                />
+                {others.length > 0
+                  ? "Each in a worktree, on a branch of its own"
+                  : "In a worktree, on a branch of its own"}
+              </label>
+              {others.length + 1 < MOST && (
+                <button type="button" className="link" onClick={() => setOthers([...others, configuration])}>
+                  Compare with another model…
+                </button>
+              )}
+            </div>
+          </>
         )}
         {data && data.items.length > 0 && (
           <ul className="entries" aria-label="Suggestions">

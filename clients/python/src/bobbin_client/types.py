@@ -7204,6 +7204,25 @@ class WorktreeStatusResult(_WorktreeStatusResult, total=False):
     """The commit that is checked out, in hexadecimal."""
 
 
+class _WorktreeApplyParams(TypedDict):
+    threadId: str
+    """The Thread whose worktree is meant."""
+
+
+class WorktreeApplyParams(_WorktreeApplyParams, total=False):
+    """Params of `worktree/apply`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class WorktreeApplyResult(TypedDict):
+    """Result of `worktree/apply`."""
+
+    files: int
+    """The number of files that have changed in the workspace."""
+
+
 class _WorktreeRemoveParams(TypedDict):
     threadId: str
     """The Thread that it was made for. It may be deleted."""
@@ -9097,7 +9116,7 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/remove'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
 REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/fetch/plan', 'git/push/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status'])
@@ -10363,6 +10382,12 @@ class Requests:
         self, method: Literal['worktree/status'], params: WorktreeStatusParams, *, timeout: float | None = ...
     ) -> WorktreeStatusResult:
         """Returns the state of a Thread's worktree: whether it exists, and what is not committed or not in its base."""
+
+    @overload
+    async def request(
+        self, method: Literal['worktree/apply'], params: WorktreeApplyParams, *, timeout: float | None = ...
+    ) -> WorktreeApplyResult:
+        """Extension: makes in the workspace what a Thread has changed in its worktree, as uncommitted changes."""
 
     @overload
     async def request(
