@@ -23,3 +23,28 @@ test("the first screen leads from no model to one", async ({ page, bench }) => {
   await field(page).press("Enter");
   await expect(page.locator(".is-agent .prose")).toContainText("at last");
 });
+
+test("providers are tested, given another key, and removed", async ({ page, bench }) => {
+  await page.goto("/#/settings/models");
+  const add = page.getByRole("button", { name: "Add a provider…" });
+  await add.click();
+  await page.getByLabel("Provider").selectOption("Another provider");
+  await page.getByLabel("Name, in front of its models").fill("second");
+  await page.getByLabel("It speaks").selectOption("Anthropic Messages");
+  await page.getByLabel("Address").fill(bench.provider);
+  await page.getByRole("button", { name: "Save and test" }).click();
+  await page.getByLabel("Default model").selectOption("second/scripted");
+  await page.getByRole("button", { name: "Use this model" }).click();
+  await expect(page.getByRole("button", { name: "Model", exact: true })).toHaveText("scripted");
+  const second = page.getByRole("listitem").filter({ hasText: "second" });
+  await expect(second).toContainText("no key");
+  await page.getByRole("button", { name: "Key of second…" }).click();
+  await page.getByLabel(/^API key/).fill("leaf");
+  await page.getByRole("button", { name: "Test and store" }).click();
+  await expect(second).toContainText("has a key");
+  await page.getByRole("button", { name: "Test second" }).click();
+  await expect(second.getByRole("status")).toContainText(/^It works: \d+ model/);
+  await page.getByRole("button", { name: "Remove second…" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(second).toHaveCount(0);
+});

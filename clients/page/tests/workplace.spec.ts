@@ -316,3 +316,38 @@ test("four attempts at one task stand side by side, one is taken, and the others
   await expect(page.getByRole("dialog").locator(".bad")).toContainText("taken.txt");
   expect(readFileSync(join(bench.workspace, "taken.txt"), "utf8")).toBe("tea\n");
 });
+
+test("a conversation is saved as a file, whole", async ({ page }) => {
+  await fresh(page, "say the *first*");
+  await expect(ends(page)).toBeVisible();
+  await ask(page, "run `echo leaves`");
+  await expect(ends(page)).toHaveCount(2);
+  const saved = async (format: string) => {
+    await page.getByRole("button", { name: "More" }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("menuitem", { name: `Export as ${format}` }).click(),
+    ]);
+    return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
+  };
+  const markdown = await saved("Markdown");
+  expect(markdown.name).toMatch(/\.md$/);
+  for (const part of ["# ", "> say the *first*", "## turn_002", "```\necho leaves\n```"]) expect(markdown.text).toContain(part);
+  const lines = (await saved("JSON")).text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ id }) => id).slice(1)).toEqual(["turn_001", "turn_002"]);
+  expect(lines[0].turns).toBeUndefined();
+});
+
+test("the page can be installed where its address lasts", async ({ page }) => {
+  await page.goto("/#/");
+  const href = await page.locator('link[rel="manifest"]').getAttribute("href");
+  const manifest = await (await page.request.get(href ?? "")).json();
+  expect(manifest).toMatchObject({ name: "Bobbin", start_url: "/", display: "standalone" });
+  for (const { src, type } of manifest.icons) {
+    const icon = await page.request.get(src);
+    expect([icon.status(), icon.headers()["content-type"]]).toEqual([200, type]);
+  }
+});

@@ -181,15 +181,3 @@ export function ModelSetup({ onDone }: { onDone?: () => void }) {
     </div>
   );
 }
-
-/** Settings › Models. */
-export function Models() {
-  return (
-    <>
-      <p className="meta">
-        Set up a provider and choose the model of new Threads. Threads that have a model of their own do not change.
-      </p>
-      <ModelSetup />
-    </>
-  );
-}

@@ -6,7 +6,7 @@ import { Channels } from "./Channels";
 import { Checks } from "./Checks";
 import { Devices } from "./Devices";
 import { Mcp } from "./Mcp";
-import { Models } from "./ModelSetup";
+import { Models } from "./Models";
 import { PageSettings } from "./PageSettings";
 import { Rules } from "./Rules";
 import { Schedules } from "./Schedules";

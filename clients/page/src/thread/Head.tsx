@@ -9,6 +9,7 @@ import { markedInLine, threadTitle } from "../text/marked";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { complain } from "../ui/toast";
+import type { Format } from "./exported";
 import { Usage } from "./Usage";
 import { ConfirmDelete, RenameDialog } from "./ThreadDialogs";
 
@@ -28,6 +29,8 @@ export function Head({ snapshot, tab, onTab }: Props) {
   const ended = snapshot.turns.findLast((turn) => turn.completedAt);
   const worktree = thread?.worktree;
   const archived = thread?.status === "archived";
+  const save = (format: Format) =>
+    void import("./exported").then(({ exportThread }) => exportThread(client, id, format)).catch(complain);
   const parent = thread?.source.kind === "subagent" ? thread.source.subAgent : undefined;
   return (
     <header className="bar">
@@ -67,6 +70,8 @@ export function Head({ snapshot, tab, onTab }: Props) {
           ...(worktree ? [{ label: "Worktree…", run: () => setDialog("worktree") }] : []),
           ...(hasHermes ? [{ label: "HL7 document", run: () => go(links.document(id)) }] : []),
           { label: "Fork", disabled: ended === undefined, run: () => ended && actions.fork(ended.id) },
+          { label: "Export as Markdown", run: () => save("md") },
+          { label: "Export as JSON", run: () => save("jsonl") },
           {
             label: archived ? "Unarchive" : "Archive",
             disabled: parent !== undefined,
