@@ -267,7 +267,7 @@ async fn a_second_commit_does_not_wait_for_the_first_one() {
         refused["error"]["data"]["detail"]
             .as_str()
             .unwrap()
-            .contains("under way"),
+            .contains("writes already"),
         "{refused}"
     );
     // The client that began it leaves, and it is made all the same.
@@ -575,4 +575,79 @@ async fn a_push_or_a_fetch_runs_no_program_that_the_repository_names() {
     let refused = client.answer_to("git/fetch/plan", json!({})).await;
     assert!(refused["error"]["data"]["detail"].is_string(), "{refused}");
     assert!(!ran.exists());
+}
+
+#[tokio::test]
+async fn a_pull_request_is_sent_as_its_user_has_seen_it() {
+    let workspace = repository();
+    // Not where commands write: nothing there is found.
+    let programs = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let gh = programs.path().join("gh");
+    let log = programs.path().join("log");
+    let script = format!(
+        "#!/bin/sh\ncase $1 in\nauth) [ \"$4\" = git.example ] ;;\n\
+         pr) ls -A > '{0}'; printf '%s\\n' \"$@\" >> '{0}'; echo https://git.example/shop/tea/pull/7 ;;\nesac\n",
+        log.display()
+    );
+    std::fs::write(&gh, script).unwrap();
+    std::fs::set_permissions(&gh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("PATH={}:/usr/bin:/bin", programs.path().display());
+    let server = workspace.web_socket_through(&["/usr/bin/env", &path]);
+    let mut client = server.client("ada").await;
+    let detail = |answer: &Value| {
+        answer["error"]["data"]["detail"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+
+    workspace.git(&["remote", "add", "origin", "/srv/tea.git"]);
+    let refused = client.answer_to("git/pullRequest/plan", json!({})).await;
+    assert!(detail(&refused).contains("no host of GitHub"), "{refused}");
+    workspace.git(&["remote", "set-url", "origin", "git@other.example:shop/tea.git"]);
+    let refused = client.answer_to("git/pullRequest/plan", json!({})).await;
+    assert!(
+        detail(&refused).contains("gh auth login --hostname other.example"),
+        "{refused}"
+    );
+    workspace.git(&["remote", "set-url", "origin", "git@git.example:shop/tea.git"]);
+    workspace.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    workspace.git(&["checkout", "-q", "-b", "hotter"]);
+    workspace.git(&[
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "Boil hotter",
+        "-m",
+        "Green needs it.",
+    ]);
+    let plan = client.call("git/pullRequest/plan", json!({})).await;
+    let expected = json!({ "remote": "origin", "tool": "gh", "repository": "git.example/shop/tea", "branch": "hotter",
+        "base": "main", "pushed": false, "title": "Boil hotter", "body": "Green needs it." });
+    assert_eq!(plan, expected);
+
+    let mut seen = json!({ "remote": "origin", "repository": "git.example/shop/tea", "branch": "hotter", "base": "main",
+        "title": "--web", "body": "Hot\n" });
+    let refused = client.answer_to("git/pullRequest", seen.clone()).await;
+    assert!(detail(&refused).contains("Push it first"), "{refused}");
+    workspace.git(&["update-ref", "refs/remotes/origin/hotter", "HEAD"]);
+    for (member, value) in [
+        ("repository", "git.example/evil/tea"),
+        ("branch", "main"),
+        ("base", "--web"),
+        ("title", " "),
+    ] {
+        let mut other = seen.clone();
+        other[member] = value.into();
+        let refused = client.answer_to("git/pullRequest", other).await;
+        assert!(!detail(&refused).is_empty(), "{member}: {refused}");
+        assert!(!log.exists(), "{member}");
+    }
+    seen["title"] = "Boil hotter".into();
+    let sent = client.call("git/pullRequest", seen).await;
+    assert_eq!(sent["url"], "https://git.example/shop/tea/pull/7");
+    let words = "pr create --repo git.example/shop/tea --head hotter --base main --title";
+    let expected = format!("{}\nBoil hotter\n--body\nHot\n\n", words.replace(' ', "\n"));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), expected);
 }

@@ -1,4 +1,7 @@
 //! The cost of the page: `SPEED=1 npm test -- speed` prints the figures of docs/contributing/page.md.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { hasModel } from "./bench";
 import { ends, expect, field, fresh, type Page, test } from "./fixtures";
 
@@ -121,4 +124,48 @@ test("ten thousand Items and a stream", async ({ page }) => {
   const long = await watch(page);
   await turn(page, "stream 100000");
   console.log("100,000 deltas:", JSON.stringify(await long()));
+});
+
+test("a tree of 50,000 files", async ({ page, bench }) => {
+  test.setTimeout(300_000);
+  for (let folder = 0; folder < 100; folder++) {
+    const path = join(bench.workspace, `folder${folder}`);
+    mkdirSync(path, { recursive: true });
+    for (let file = 0; file < 500; file++) writeFileSync(join(path, `leaf${file}.txt`), `${file}\n`);
+  }
+  await page.goto("/#/");
+  const look = await watch(page);
+  await page.getByRole("link", { name: "Files" }).click();
+  for (let folder = 0; folder < 20; folder++)
+    await page.getByRole("button", { name: `folder${folder}`, exact: true }).click();
+  await expect(page.getByRole("link", { name: "leaf499.txt" })).toHaveCount(20);
+  const start = performance.now();
+  await page.getByRole("searchbox", { name: "Search files" }).fill("folder77/leaf123");
+  await expect(page.getByRole("link", { name: /leaf123/ }).first()).toBeVisible();
+  console.log("found after, ms:", Math.round(performance.now() - start));
+  console.log("50,000 files, 20 folders of 500 open:", JSON.stringify(await look()));
+});
+
+test("a diff of 5,000 lines", async ({ page, bench }) => {
+  test.setTimeout(120_000);
+  const git = (...args: string[]) => execFileSync("git", args, { cwd: bench.workspace });
+  const lines = (word: string) => Array.from({ length: 2500 }, (_, n) => `${word} ${n}\n`).join("");
+  const names = ["one.txt", "two.txt"];
+  git("init", "-q");
+  for (const name of names) writeFileSync(join(bench.workspace, name), lines("cold"));
+  git("add", ...names);
+  git("-c", "user.name=Mika", "-c", "user.email=mika@example.org", "commit", "-qm", "Cold", "--", ...names);
+  for (const name of names) writeFileSync(join(bench.workspace, name), lines("hot"));
+  await page.goto("/#/");
+  const look = await watch(page);
+  await page.goto("/#/changes");
+  await expect(page.getByRole("group", { name: "Changes of two.txt" })).toBeVisible();
+  await page.mouse.move(600, 400);
+  for (let round = 0; round < 5; round++)
+    await page
+      .getByRole("button", { name: /more lines/ })
+      .first()
+      .evaluate((button) => (button as HTMLElement).click());
+  await page.waitForTimeout(500);
+  console.log("a file of 5,000 changed lines and 600 of another one:", JSON.stringify(await look()));
 });

@@ -139,7 +139,8 @@ test("a branch is fetched after its user has seen where from, and updated", asyn
   git(bench, "reset", "-q", "--soft", "HEAD~");
   git(bench, "update-ref", "refs/remotes/origin/main", "HEAD");
   await page.goto("/#/changes");
-  await page.getByRole("button", { name: "Fetch…" }).click();
+  await page.getByRole("button", { name: "Repository" }).click();
+  await page.getByRole("menuitem", { name: "Fetch…" }).click();
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText(remote);
   await dialog.getByRole("button", { name: "Fetch", exact: true }).click();
@@ -148,6 +149,9 @@ test("a branch is fetched after its user has seen where from, and updated", asyn
   await page.getByRole("button", { name: "Update", exact: true }).click();
   await expect(page.getByText("1 behind")).toHaveCount(0);
   expect(git(bench, "log", "-1", "--format=%s")).toBe("Pour");
+  await page.getByRole("button", { name: "Repository" }).click();
+  await page.getByRole("menuitem", { name: "Pull request…" }).click();
+  await expect(dialog).toContainText("is at no host of GitHub or GitLab");
 });
 
 test("files are found, opened at a line, and asked about", async ({ page, bench }) => {
@@ -332,7 +336,8 @@ test("a conversation is saved as a file, whole", async ({ page }) => {
   };
   const markdown = await saved("Markdown");
   expect(markdown.name).toMatch(/\.md$/);
-  for (const part of ["# ", "> say the *first*", "## turn_002", "```\necho leaves\n```"]) expect(markdown.text).toContain(part);
+  for (const part of ["# ", "> say the *first*", "## turn_002", "```\necho leaves\n```"])
+    expect(markdown.text).toContain(part);
   const lines = (await saved("JSON")).text
     .trim()
     .split("\n")

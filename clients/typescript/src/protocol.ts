@@ -1217,6 +1217,9 @@ export interface GitFile {
 /** The change of a file. */
 export type GitFileState = "added" | "modified" | "deleted" | "untracked" | "conflicted";
 
+/** A program that sends pull requests. */
+export type GitPullRequestTool = "gh" | "glab";
+
 /** A button. */
 export interface HermesButton {
   /** The command that it runs. */
@@ -6179,6 +6182,65 @@ export interface GitPushResult {
   output: string;
 }
 
+/** Parameters of `git/pullRequest/plan`. */
+export interface GitPullRequestPlanParams {
+  /** The remote; `origin` when left out, or the first one. */
+  remote?: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** The place of a pull request and a draft of its text. */
+export interface GitPullRequestPlan {
+  /** The branch that they would go to, if the repository knows which one is usual. */
+  base?: string;
+  /** A text, from the commits. */
+  body: string;
+  /** The branch with the commits. */
+  branch: string;
+  /** Whether the remote has the branch as it is here. */
+  pushed: boolean;
+  /** The remote. */
+  remote: string;
+  /** The repository there, as `github.com/shop/tea`. */
+  repository: string;
+  /** A title, from the commits. Empty where there is none. */
+  title: string;
+  /** The program that would send it: the one that the user is signed in with at this host. */
+  tool: GitPullRequestTool;
+}
+
+/**
+ * Parameters of `git/pullRequest`: what the user has seen and written. Nothing is sent when the branch or the repository is
+ * another one now.
+ */
+export interface GitPullRequestParams {
+  /** The branch that the commits should go to. */
+  base: string;
+  /** The text, at most 60 KiB. */
+  body: string;
+  /** `branch` of the plan. */
+  branch: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** `remote` of the plan. */
+  remote: string;
+  /** `repository` of the plan. */
+  repository: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+  /** The title, 1 to 500 bytes. */
+  title: string;
+}
+
+/** Result of `git/pullRequest`. */
+export interface GitPullRequestResult {
+  /** The output of the program, at most 64 KiB. */
+  output: string;
+  /** The address of the pull request, if the output names one. */
+  url?: string;
+}
+
 /** Parameters of `workspace/files/find`. */
 export interface WorkspaceFilesFindParams {
   /** Most files to answer, 1 to 100; 50 when left out. */
@@ -6761,6 +6823,10 @@ export interface Requests {
   "git/push/plan": { params: GitPushPlanParams; result: GitPushPlan };
   /** Extension: pushes the branch, never by force, outside of the sandbox and with the user's keys. A client asks its user first. */
   "git/push": { params: GitPushParams; result: GitPushResult };
+  /** Extension: says where a pull request of the branch would go, with a draft of its text from the commits. */
+  "git/pullRequest/plan": { params: GitPullRequestPlanParams; result: GitPullRequestPlan };
+  /** Extension: sends a pull request by `gh` or `glab`, outside of the sandbox and as the user who is signed in there. */
+  "git/pullRequest": { params: GitPullRequestParams; result: GitPullRequestResult };
   /** Extension: finds files of the workspace by a part of their path. Ignored files are left out. */
   "workspace/files/find": { params: WorkspaceFilesFindParams; result: WorkspaceFilesFindResult };
   /** Extension: lists a directory. */

@@ -63,6 +63,7 @@ export const ONCE: ReadonlySet<string> = new Set([
   "git/fetch",
   "git/fastForward",
   "git/push",
+  "git/pullRequest",
   "worktree/createAndStart",
   "worktree/createAndFork",
   "worktree/apply",

@@ -9,9 +9,10 @@ use crate::Repositories;
 use crate::repository::Repository;
 use crate::types::{
     GitApplyParams, GitBranchesParams, GitCommitParams, GitDiffParams, GitFastForwardParams, GitFetchParams,
-    GitFetchPlanParams, GitPushParams, GitPushPlanParams, GitStatusParams,
+    GitFetchPlanParams, GitPullRequestParams, GitPullRequestPlanParams, GitPushParams, GitPushPlanParams,
+    GitStatusParams,
 };
-use crate::{fetch, push};
+use crate::{fetch, proposal, push};
 
 pub(crate) async fn status(
     client: &Client,
@@ -167,6 +168,39 @@ pub(crate) async fn push(
         thread,
         (responder, How::Writes),
         move |repository| async move { push::push(&repository, &params).await },
+    )
+    .await;
+}
+
+pub(crate) async fn pull_request_plan(
+    client: &Client,
+    all: &Repositories,
+    params: GitPullRequestPlanParams,
+    responder: Responder,
+) {
+    serve(
+        client,
+        all,
+        params.thread_id,
+        (responder, How::Reads),
+        move |repository| async move { proposal::plan(&repository, params.remote.as_deref()).await },
+    )
+    .await;
+}
+
+pub(crate) async fn pull_request(
+    client: &Client,
+    all: &Repositories,
+    mut params: GitPullRequestParams,
+    responder: Responder,
+) {
+    let thread = params.thread_id.take();
+    serve(
+        client,
+        all,
+        thread,
+        (responder, How::Writes),
+        move |repository| async move { proposal::create(&repository, &params).await },
     )
     .await;
 }

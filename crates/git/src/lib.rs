@@ -1,6 +1,6 @@
 //! `git/*`: the state of the workspace's git repository, what has changed in it, and commits.
 //!
-//! A push and a fetch run outside of the sandbox: see `remote`.
+//! A push and a fetch run outside of the sandbox, see `remote`, and so does what sends a pull request, see `proposal`.
 //!
 //! These are acts of the user, so no Thread records them. A commit needs the right to answer approvals: a user who may allow
 //! a command in the sandbox may make one. Git runs as [`bobbin_tools::Git`] says: it reads in a
@@ -8,6 +8,7 @@
 
 mod fetch;
 mod handlers;
+mod proposal;
 mod push;
 mod remote;
 mod repository;
@@ -24,8 +25,9 @@ use tokio::sync::Semaphore;
 use types::{
     GitApplyParams, GitApplyResult, GitBranchesParams, GitBranchesResult, GitCommitParams, GitCommitResult,
     GitDiffParams, GitDiffResult, GitFastForwardParams, GitFastForwardResult, GitFetchParams, GitFetchPlan,
-    GitFetchPlanParams, GitFetchResult, GitPushParams, GitPushPlan, GitPushPlanParams, GitPushResult,
-    GitStatusParams, GitStatusResult,
+    GitFetchPlanParams, GitFetchResult, GitPullRequestParams, GitPullRequestPlan, GitPullRequestPlanParams,
+    GitPullRequestResult, GitPushParams, GitPushPlan, GitPushPlanParams, GitPushResult, GitStatusParams,
+    GitStatusResult,
 };
 
 /// Most questions to git at once for all clients; others wait.
@@ -103,6 +105,16 @@ static GROUP: Group = Group {
             "Extension: pushes the branch, never by force, outside of the sandbox and with the user's keys. A client asks its user first.",
             test "server/git: a_commit_is_pushed_as_its_user_has_seen_it",
             unplayed "the address of a remote differs from one machine to the next";
+        request "git/pullRequest/plan" (GitPullRequestPlanParams => GitPullRequestPlan)
+            [ThreadNotFound] wait_with(of Repositories) handlers::pull_request_plan, needs Read:
+            "Extension: says where a pull request of the branch would go, with a draft of its text from the commits.",
+            test "server/git: a_pull_request_is_sent_as_its_user_has_seen_it",
+            unplayed "`gh` and `glab` are on some machines only";
+        request "git/pullRequest" (GitPullRequestParams => GitPullRequestResult)
+            [ThreadNotFound] wait_with(of Repositories) handlers::pull_request, needs Own:
+            "Extension: sends a pull request by `gh` or `glab`, outside of the sandbox and as the user who is signed in there.",
+            test "server/git: a_pull_request_is_sent_as_its_user_has_seen_it",
+            unplayed "`gh` and `glab` are on some machines only";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<Repositories>().is_some() {

@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 use crate::repository::{unusable, why};
 
-/// Bounds of a push or a fetch.
-const BOUNDS: GitBounds = GitBounds {
+/// Bounds of what talks to a remote.
+pub(crate) const BOUNDS: GitBounds = GitBounds {
     time: Duration::from_mins(5),
     bytes: 64 << 10,
     writes: true,
@@ -81,9 +81,27 @@ impl Between {
             "maintenance.auto=false",
         ];
         let words = [always.as_slice(), words].concat();
-        let done = self.git.outside(self.path(), &words, BOUNDS).await;
+        let done = self.git.outside("git", self.path(), &words, BOUNDS).await;
         done.map_err(|failure| unusable(&failure))
     }
+}
+
+/// Returns the host and the path of the repository at an address, without the user and the ending `.git`.
+pub(crate) fn place(url: &str) -> Option<(&str, &str)> {
+    let (authority, path) = match url.split_once("://") {
+        Some((_, rest)) => rest.split_once('/')?,
+        None if url.starts_with('/') => return None,
+        None => url.split_once(':')?,
+    };
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = host.split_once(':').map_or(host, |(host, _)| host);
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    let is_plain = |text: &str| {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "-._/".contains(c);
+        !text.is_empty() && !text.starts_with('-') && text.chars().all(allowed)
+    };
+    (is_plain(host) && is_plain(path) && path.contains('/')).then_some((host, path))
 }
 
 /// Checks that an address starts no program of the repository.
@@ -165,6 +183,28 @@ mod tests {
             "",
         ] {
             assert!(!is_plain(url), "{url:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_names_a_host_and_a_repository() {
+        for url in [
+            "https://mika:leaf@git.example/shop/tea.git",
+            "ssh://git@git.example:22/shop/tea.git",
+            "git@git.example:shop/tea.git",
+            "https://git.example/shop/tea/",
+        ] {
+            assert_eq!(place(url), Some(("git.example", "shop/tea")), "{url}");
+        }
+        for url in [
+            "/srv/git/tea.git",
+            "https://git.example",
+            "https://git.example/tea",
+            "git@git.example:-x/tea",
+            "https://git.example/shop/tea?x=1",
+            "https://-git.example/shop/tea",
+        ] {
+            assert_eq!(place(url), None, "{url}");
         }
     }
 

@@ -137,7 +137,6 @@ mod tests {
                 ("both", GitFileState::Conflicted, false),
                 ("new", GitFileState::Added, true),
                 ("old", GitFileState::Deleted, true),
-                ("twice", GitFileState::Deleted, true),
                 ("what is this", GitFileState::Untracked, false),
             ]
         );

@@ -298,3 +298,84 @@ pub struct GitCommitResult {
     /// The output of the hooks, at most 64 KiB.
     pub output: String,
 }
+
+/// Parameters of `git/pullRequest/plan`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitPullRequestPlanParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The remote; `origin` when left out, or the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+}
+
+/// The place of a pull request and a draft of its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitPullRequestPlan {
+    /// The remote.
+    pub remote: String,
+    /// The program that would send it: the one that the user is signed in with at this host.
+    pub tool: GitPullRequestTool,
+    /// The repository there, as `github.com/shop/tea`.
+    pub repository: String,
+    /// The branch with the commits.
+    pub branch: String,
+    /// The branch that they would go to, if the repository knows which one is usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// Whether the remote has the branch as it is here.
+    pub pushed: bool,
+    /// A title, from the commits. Empty where there is none.
+    pub title: String,
+    /// A text, from the commits.
+    pub body: String,
+}
+
+/// A program that sends pull requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum GitPullRequestTool {
+    /// GitHub's client.
+    Gh,
+    /// GitLab's client.
+    Glab,
+}
+
+/// Parameters of `git/pullRequest`: what the user has seen and written. Nothing is sent when the branch or the repository is
+/// another one now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitPullRequestParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// `remote` of the plan.
+    pub remote: String,
+    /// `repository` of the plan.
+    pub repository: String,
+    /// `branch` of the plan.
+    pub branch: String,
+    /// The branch that the commits should go to.
+    pub base: String,
+    /// The title, 1 to 500 bytes.
+    pub title: String,
+    /// The text, at most 60 KiB.
+    pub body: String,
+    /// Extension: makes a repeated request safe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `git/pullRequest`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitPullRequestResult {
+    /// The output of the program, at most 64 KiB.
+    pub output: String,
+    /// The address of the pull request, if the output names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}

@@ -205,20 +205,21 @@ impl Git {
         })?
     }
 
-    /// Runs `git WORDS` outside of the sandbox, with the network and the user's settings, in a directory of the server that no
-    /// repository of others has settings for.
+    /// Runs git, or another program for repositories, outside of the sandbox, with the network and the user's settings, in a
+    /// directory of the server that no repository of others has settings for.
     ///
     /// # Errors
     /// As [`Git::run`].
     pub async fn outside(
         &self,
+        program: &str,
         directory: &Path,
         words: &[&str],
         bounds: GitBounds,
     ) -> Result<GitAnswer, GitFailure> {
-        let spec = ProcessSpec::new("git", directory, self.environment.clone()).args(words);
+        let spec = ProcessSpec::new(program, directory, self.environment.clone()).args(words);
         let done = self.finish(spec, bounds).await;
-        done.map_err(|error| GitFailure(format!("git cannot be run: {error}")))?
+        done.map_err(|error| GitFailure(format!("{program} cannot be run: {error}")))?
     }
 
     async fn finish(

@@ -44,11 +44,11 @@ export default function Browser({ path, line }: { path: string; line?: number })
           </form>
         </div>
         <div className="browser-list">
-          {query.trim() ? (
-            <Found query={query.trim()} text={text} current={path} />
-          ) : (
+          {query.trim() && <Found query={query.trim()} text={text} current={path} />}
+          {/* What is open in the tree stays open during a search. */}
+          <div hidden={query.trim() !== ""}>
             <Directory path="" current={path} depth={0} />
-          )}
+          </div>
         </div>
       </nav>
       {path ? <FileView key={path} path={path} line={line} /> : <p className="empty browser-file">Choose a file.</p>}

@@ -15,9 +15,11 @@ import { Folded } from "../side/Folded";
 import { Layout } from "../side/Layout";
 import { markedInLine } from "../text/marked";
 import { Icon } from "../ui/Icon";
+import { Menu } from "../ui/Menu";
 import { plural } from "../ui/format";
 import { complain, message, say } from "../ui/toast";
 import { FetchDialog } from "./FetchDialog";
+import { PullRequestDialog } from "./PullRequestDialog";
 import { PushDialog } from "./PushDialog";
 import { useRepository } from "./status";
 import "./git.css";
@@ -39,7 +41,7 @@ const words: Record<GitFile["state"], string> = {
 export default function Changes({ thread }: { thread?: string }) {
   const { status, error, again } = useRepository(thread);
   const comments = useComments(thread ?? "repository");
-  const [dialog, setDialog] = useState<"fetch" | "push">();
+  const [dialog, setDialog] = useState<"fetch" | "push" | "request">();
   const close = () => setDialog(undefined);
   return (
     <main className="page">
@@ -59,12 +61,18 @@ export default function Changes({ thread }: { thread?: string }) {
         {status?.branch && (
           <>
             {status.behind > 0 && status.ahead === 0 && <Update thread={thread} onUpdate={again} />}
-            <button type="button" className="btn small" onClick={() => setDialog("fetch")}>
-              Fetch…
-            </button>
             <button type="button" className="btn small" onClick={() => setDialog("push")}>
               Push…
             </button>
+            <Menu
+              label="Repository"
+              entries={[
+                { label: "Fetch…", run: () => setDialog("fetch") },
+                { label: "Pull request…", run: () => setDialog("request") },
+              ]}
+            >
+              <Icon name="more" />
+            </Menu>
           </>
         )}
       </header>
@@ -75,6 +83,7 @@ export default function Changes({ thread }: { thread?: string }) {
       </div>
       <Review comments={comments} thread={thread} />
       {dialog === "push" && <PushDialog thread={thread} onPushed={again} onClose={close} />}
+      {dialog === "request" && <PullRequestDialog thread={thread} onClose={close} />}
       {dialog === "fetch" && <FetchDialog thread={thread} onFetched={again} onClose={close} />}
     </main>
   );

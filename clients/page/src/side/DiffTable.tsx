@@ -1,63 +1,103 @@
 //! One file's changes, as one column or side by side.
 import { memo, useMemo, useState } from "react";
 import { useFileComments } from "./comments";
-import { type FileDiff, type Line, sideBySide } from "./diff";
+import { type FileDiff, type Hunk, type Line, sideBySide } from "./diff";
 import { DiscardButton } from "./discard";
 
-/** Lines of one file before the user asks for more. */
-const MOST = 600;
+/** Rows of one file at first, and rows that each request of the user adds. */
+const FIRST = 600;
+const STEP = 1000;
+/** Rows of one table, whose layout is its own. */
+const CHUNK = 100;
 const signs = { same: " ", add: "+", del: "−" } as const;
 const spoken = { same: "", add: "added ", del: "removed " } as const;
 
+type Row = [before: Line | undefined, after: Line | undefined];
+
+interface Rows {
+  /** How many rows are before these. */
+  start: number;
+  /** The hunk that begins with these rows, if it has a head. */
+  hunk?: Hunk;
+  rows: Row[];
+}
+
 export const DiffTable = memo(function DiffTable({ file, split }: { file: FileDiff; split: boolean }) {
-  const [all, setAll] = useState(false);
-  const total = useMemo(() => file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0), [file]);
-  const shown = useMemo(() => (all ? file.hunks : cut(file.hunks)), [all, file]);
+  const [most, setMost] = useState(FIRST);
+  const { chunks, total, digits } = useMemo(() => chunked(file, split), [file, split]);
+  const shown = chunks.filter(({ start }) => start < most);
+  const left = total - shown.reduce((sum, { rows }) => sum + rows.length, 0);
   if (total === 0) return <p className="meta diff-none">No lines to show.</p>;
   return (
     <div className="diff-scroll" tabIndex={0} role="group" aria-label={`Changes of ${file.path}`}>
-      <table className={split ? "diff split" : "diff"}>
-        {shown.map((hunk, index) => (
-          <tbody key={index}>
-            {(index > 0 || file.hunks.length > 1) && (
-              <tr className="hunk">
-                <td colSpan={split ? 4 : 3}>
-                  <div className="row">
-                    <span className="grow">{hunk.header}</span>
-                    {file.hunks.length > 1 && (
-                      <DiscardButton patch={hunk.patch} what={`lines ${hunk.header} of ${file.path}`} />
-                    )}
-                  </div>
-                </td>
-              </tr>
-            )}
-            {split
-              ? sideBySide(hunk.lines).map(([before, after]) => (
-                  <SplitRow key={`${name(before)} ${name(after)}`} before={before} after={after} />
-                ))
-              : hunk.lines.map((line) => <UnifiedRow key={name(line)} line={line} />)}
-          </tbody>
-        ))}
-      </table>
-      {!all && total > MOST && (
-        <button type="button" className="btn small" data-more={total - MOST} onClick={() => setAll(true)}>
-          Show all {total.toLocaleString()} lines
+      {shown.map((chunk, index) => (
+        <Chunk key={index} chunk={chunk} split={split} digits={digits} path={file.path} />
+      ))}
+      {left > 0 && (
+        <button type="button" className="btn small" data-more={left} onClick={() => setMost(most + STEP)}>
+          Show {Math.min(left, STEP).toLocaleString()} of {left.toLocaleString()} more lines
         </button>
       )}
     </div>
   );
 });
 
-function cut(hunks: FileDiff["hunks"]): FileDiff["hunks"] {
-  let left = MOST;
-  const shown = [];
+function chunked({ hunks }: FileDiff, split: boolean) {
+  const chunks: Rows[] = [];
+  let [total, last] = [0, 0];
   for (const hunk of hunks) {
-    if (left <= 0) break;
-    shown.push(hunk.lines.length > left ? { ...hunk, lines: hunk.lines.slice(0, left) } : hunk);
-    left -= hunk.lines.length;
+    const rows: Row[] = split ? sideBySide(hunk.lines) : hunk.lines.map((line): Row => [line, undefined]);
+    for (const { before = 0, after = 0 } of hunk.lines.slice(-1)) last = Math.max(last, before, after);
+    for (let at = 0; at < rows.length; at += CHUNK)
+      chunks.push({
+        start: total + at,
+        rows: rows.slice(at, at + CHUNK),
+        ...(at === 0 && hunks.length > 1 && { hunk }),
+      });
+    total += rows.length;
   }
-  return shown;
+  return { chunks, total, digits: Math.max(3, String(last).length) };
 }
+
+interface ChunkProps {
+  chunk: Rows;
+  split: boolean;
+  digits: number;
+  path: string;
+}
+
+const Chunk = memo(function Chunk({ chunk: { hunk, rows }, split, digits, path }: ChunkProps) {
+  const number = <col style={{ width: `calc(${digits}ch + 12px)` }} />;
+  return (
+    <table className={split ? "diff split" : "diff"}>
+      <colgroup>
+        {number}
+        {split && <col />}
+        {number}
+        <col />
+      </colgroup>
+      <tbody>
+        {hunk && (
+          <tr className="hunk">
+            <td colSpan={split ? 4 : 3}>
+              <div className="row">
+                <span className="grow">{hunk.header}</span>
+                <DiscardButton patch={hunk.patch} what={`lines ${hunk.header} of ${path}`} />
+              </div>
+            </td>
+          </tr>
+        )}
+        {rows.map(([before, after]) =>
+          split ? (
+            <SplitRow key={`${name(before)} ${name(after)}`} before={before} after={after} />
+          ) : (
+            before && <UnifiedRow key={name(before)} line={before} />
+          ),
+        )}
+      </tbody>
+    </table>
+  );
+});
 
 /** Returns a key that no other line of the file has. */
 const name = (line?: Line) => (line ? `${line.kind} ${line.before ?? ""} ${line.after ?? ""}` : "");

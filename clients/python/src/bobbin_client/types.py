@@ -6992,6 +6992,77 @@ class GitPushResult(TypedDict):
     """The output of git and the remote, at most 64 KiB."""
 
 
+class GitPullRequestPlanParams(TypedDict, total=False):
+    """Parameters of `git/pullRequest/plan`."""
+
+    remote: str
+    """The remote; `origin` when left out, or the first one."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class _GitPullRequestPlan(TypedDict):
+    body: str
+    """A text, from the commits."""
+    branch: str
+    """The branch with the commits."""
+    pushed: bool
+    """Whether the remote has the branch as it is here."""
+    remote: str
+    """The remote."""
+    repository: str
+    """The repository there, as `github.com/shop/tea`."""
+    title: str
+    """A title, from the commits. Empty where there is none."""
+    tool: GitPullRequestTool
+    """The program that would send it: the one that the user is signed in with at this host."""
+
+
+class GitPullRequestPlan(_GitPullRequestPlan, total=False):
+    """The place of a pull request and a draft of its text."""
+
+    base: str
+    """The branch that they would go to, if the repository knows which one is usual."""
+
+
+class _GitPullRequestParams(TypedDict):
+    base: str
+    """The branch that the commits should go to."""
+    body: str
+    """The text, at most 60 KiB."""
+    branch: str
+    """`branch` of the plan."""
+    remote: str
+    """`remote` of the plan."""
+    repository: str
+    """`repository` of the plan."""
+    title: str
+    """The title, 1 to 500 bytes."""
+
+
+class GitPullRequestParams(_GitPullRequestParams, total=False):
+    """Parameters of `git/pullRequest`: what the user has seen and written. Nothing is sent when the branch or the
+    repository is another one now.
+    """
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class _GitPullRequestResult(TypedDict):
+    output: str
+    """The output of the program, at most 64 KiB."""
+
+
+class GitPullRequestResult(_GitPullRequestResult, total=False):
+    """Result of `git/pullRequest`."""
+
+    url: str
+    """The address of the pull request, if the output names one."""
+
+
 class _WorkspaceFilesFindParams(TypedDict):
     query: str
     """A part of the path, without regard to case; empty for the first files."""
@@ -8957,6 +9028,8 @@ ForkPosition = Literal['after', 'before']
 """A side of a Turn or an Item."""
 GitFileState = Literal['added', 'modified', 'deleted', 'untracked', 'conflicted']
 """The change of a file."""
+GitPullRequestTool = Literal['gh', 'glab']
+"""A program that sends pull requests."""
 HermesButtons = Literal['yesNo', 'okCancel']
 """The two answers to a question."""
 HermesDataType = Literal['date', 'datetime']
@@ -9116,10 +9189,10 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'git/pullRequest', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/fetch/plan', 'git/push/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/fetch/plan', 'git/push/plan', 'git/pullRequest/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -10333,6 +10406,20 @@ class Requests:
     ) -> GitPushResult:
         """Extension: pushes the branch, never by force, outside of the sandbox and with the user's keys. A client asks
     its user first.
+    """
+
+    @overload
+    async def request(
+        self, method: Literal['git/pullRequest/plan'], params: GitPullRequestPlanParams | None = None, *, timeout: float | None = ...
+    ) -> GitPullRequestPlan:
+        """Extension: says where a pull request of the branch would go, with a draft of its text from the commits."""
+
+    @overload
+    async def request(
+        self, method: Literal['git/pullRequest'], params: GitPullRequestParams, *, timeout: float | None = ...
+    ) -> GitPullRequestResult:
+        """Extension: sends a pull request by `gh` or `glab`, outside of the sandbox and as the user who is signed in
+    there.
     """
 
     @overload
