@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
@@ -25,6 +26,7 @@ const BACK: usize = 1_000;
 struct Terminal {
     keyboard: File,
     screen: Arc<Mutex<vt100::Parser>>,
+    reader: JoinHandle<()>,
     child: Child,
 }
 
@@ -46,7 +48,7 @@ impl Terminal {
         let screen = Arc::new(Mutex::new(vt100::Parser::new(SIZE.1, SIZE.0, BACK)));
         let (mut output, shown) = (File::from(pair.master.try_clone().unwrap()), screen.clone());
         // Ends with the terminal's other side.
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             while let Ok(read @ 1..) = output.read(&mut chunk) {
                 shown.lock().process(&chunk[..read]);
@@ -55,6 +57,7 @@ impl Terminal {
         Self {
             keyboard: File::from(pair.master),
             screen,
+            reader,
             child,
         }
     }
@@ -86,6 +89,10 @@ impl Terminal {
     async fn ends(mut self) -> String {
         let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
         assert!(ended.unwrap().unwrap().success(), "{}", self.text());
+        let deadline = Instant::now() + PATIENCE;
+        while !self.reader.is_finished() && Instant::now() < deadline {
+            sleep(Duration::from_millis(10)).await;
+        }
         self.text()
     }
 }
@@ -164,12 +171,49 @@ async fn a_question_that_another_client_answers_is_gone() {
     other.shows("y Yes").await;
     user.types("y");
     user.shows("ended with exit code 0").await;
-    other.shows("the question was settled elsewhere").await;
+    other.shows("bobbin-chat answered: yes").await;
     other
         .until("the end of the question", |screen| !screen.contains("y Yes"))
         .await;
     other.shows("ended with exit code 0").await;
     assert!(workspace.path().join("made").exists());
+}
+
+#[tokio::test]
+async fn a_question_of_another_thread_is_answered_from_the_list() {
+    let workspace = asking();
+    let mut first = Terminal::start(&workspace, &["run `touch made`"]);
+    first.shows("y Yes").await;
+    let mut user = Terminal::start(&workspace, &[]);
+    user.shows("1 question in another thread").await;
+    user.types("\u{11}");
+    user.shows("Needs attention").await;
+    user.types("\r");
+    user.shows("Esc leaves it for later").await;
+    user.types("\u{1b}");
+    user.shows("1 question in another thread").await;
+    user.types("/waiting\r");
+    user.shows("Needs attention").await;
+    user.types("\r");
+    user.shows("y Yes").await;
+    user.types("y");
+    user.until("the end of the question", |screen| !screen.contains("question"))
+        .await;
+    first.shows("bobbin-chat answered: yes").await;
+    first.shows("ended with exit code 0").await;
+    first.types("\u{4}");
+}
+
+#[tokio::test]
+async fn the_change_of_a_question_is_shown_to_who_comes_later() {
+    let workspace = asking();
+    workspace.configure(&json!({ "Permissions": { "DefaultApprovalPolicy": "askWrites" } }));
+    let first = Terminal::start(&workspace, &["replace `tea` with `coffee` in notes.txt"]);
+    first.shows("+coffee").await;
+    first.shows("y Yes").await;
+    let later = Terminal::start(&workspace, &["--last"]);
+    later.shows("y Yes").await;
+    later.shows("│ +coffee").await;
 }
 
 #[tokio::test]

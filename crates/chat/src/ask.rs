@@ -17,6 +17,8 @@ use crate::transcript::{ACCENT, WARN, hanging, said};
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) question: Question,
+    /// Title of its Thread, if that is another one than the open one.
+    pub(crate) title: Option<String>,
     /// The change that the call would make.
     change: Option<Vec<String>>,
     /// First line of a long question that is shown.
@@ -49,17 +51,11 @@ const DECISIONS: &[(Decision, char, &str)] = &[
 ];
 
 impl Asked {
-    /// `call` is the call that waits, if it is known.
-    pub(crate) fn new(question: Question, call: Option<&Call>) -> Self {
-        let change = match (&question, call) {
-            (Question::Approval(params), Some(call)) => {
-                change::change_of_call(&call.tool, &call.arguments, &params.target)
-            }
-            _ => None,
-        };
+    pub(crate) fn new(question: Question) -> Self {
         Self {
             question,
-            change,
+            title: None,
+            change: None,
             scroll: 0,
             answers: BTreeMap::new(),
             at: 0,
@@ -68,12 +64,41 @@ impl Asked {
         }
     }
 
+    /// Takes the call that waits: the question shows its change.
+    pub(crate) fn show_change(&mut self, call: &Call) {
+        if let Question::Approval(params) = &self.question {
+            self.change = change::change_of_call(&call.tool, &call.arguments, &params.target);
+        }
+    }
+
     /// Returns the lines of the question in so many columns and rows.
     pub(crate) fn lines(&self, width: usize, rows: usize) -> Vec<Line> {
+        let Some(title) = &self.title else {
+            return self.asking(width, rows);
+        };
+        let head = format!("In “{}” · Esc leaves it for later", safe_line(title));
+        let mut lines = vec![Line::of(head, WARN).cut(width)];
+        lines.extend(self.asking(width, rows.saturating_sub(1)));
+        lines
+    }
+
+    fn asking(&self, width: usize, rows: usize) -> Vec<Line> {
         match &self.question {
             Question::Approval(params) => self.approval(params, width, rows),
             Question::UserInput(params) => self.input(params, width),
         }
+    }
+
+    /// Returns one line about it.
+    pub(crate) fn summary(&self) -> String {
+        let text = match &self.question {
+            Question::Approval(params) => &params.operation,
+            Question::UserInput(params) => match params.questions.first() {
+                Some(question) => &question.question,
+                None => return String::new(),
+            },
+        };
+        safe_line(text)
     }
 
     fn approval(&self, params: &ApprovalRequestParams, width: usize, rows: usize) -> Vec<Line> {
@@ -104,8 +129,8 @@ impl Asked {
                     Decision::AcceptAlways => format!("{words}: {}", always(params)),
                     _ => words.to_owned(),
                 };
-                let line = Line::of(format!("  {key} "), ACCENT).and(safe_line(&words), Style::PLAIN);
-                keys.push(line.cut(width));
+                let key = format!("  {key} ");
+                keys.extend(hanging(&key, ACCENT, &safe_line(&words), Style::PLAIN, width));
             }
         }
         let room = rows.saturating_sub(head.len() + keys.len() + 1).max(3);
@@ -276,6 +301,17 @@ impl Asked {
     }
 }
 
+/// Returns the words for a decision.
+pub(crate) fn words_of(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Accept => "yes",
+        Decision::AcceptForSession => "yes, in this thread",
+        Decision::AcceptAlways => "yes, always",
+        Decision::Decline => "no",
+        Decision::Cancel => "no, the turn stops",
+    }
+}
+
 /// Returns the decisions that make sense, with their keys and words.
 fn offered(params: &ApprovalRequestParams) -> impl Iterator<Item = (Decision, char, &'static str)> + '_ {
     let offered = params.available_decisions.as_ref();
@@ -322,7 +358,7 @@ mod tests {
             "operation": "rm x\u{1b}[2J", "target": "/w", "scopeKey": "shell:rm x",
             "expiresAt": "2027-01-01T00:00:00.000Z", "reason": "No rule allows it.", "availableDecisions": decisions,
         });
-        Asked::new(Question::Approval(serde_json::from_value(params).unwrap()), None)
+        Asked::new(Question::Approval(serde_json::from_value(params).unwrap()))
     }
 
     #[test]
@@ -365,7 +401,7 @@ mod tests {
             ],
         });
         let question = Question::UserInput(serde_json::from_value(params).unwrap());
-        let mut asked = Asked::new(question, None);
+        let mut asked = Asked::new(question);
         assert_eq!(press(&mut asked, KeyCode::Char('2')), Step::Stay);
         assert_eq!(press(&mut asked, KeyCode::Enter), Step::Stay);
         for c in "Ada".chars() {

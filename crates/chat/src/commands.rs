@@ -28,6 +28,7 @@ pub(crate) enum Act {
     Threads,
     Undo,
     Usage,
+    Waiting,
 }
 
 const fn command(name: &'static str, argument: &'static str, summary: &'static str, act: Act) -> Command {
@@ -43,6 +44,7 @@ const fn command(name: &'static str, argument: &'static str, summary: &'static s
 pub(crate) const COMMANDS: &[Command] = &[
     command("new", "", "Start a new thread", Act::New),
     command("resume", "", "Go on with another thread", Act::Threads),
+    command("waiting", "", "Answer questions of other threads", Act::Waiting),
     command("model", "[NAME]", "Choose the model", Act::Model),
     command(
         "effort",
@@ -99,6 +101,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ),
     ("Shift-Tab", "plan first, or work"),
     ("Ctrl-T", "other threads"),
+    ("Ctrl-Q", "questions of other threads"),
     ("Ctrl-O", "shows the whole output of the last call"),
     ("Ctrl-G", "edits the prompt in $EDITOR"),
     ("Ctrl-L", "draws the screen anew"),

@@ -55,6 +55,7 @@ impl App {
                 app.note("── archived; a new thread: describe a task ──");
             }),
             Act::Rename => self.rename(argument),
+            Act::Waiting => self.list_waiting(),
             Act::Usage => self.show_usage(),
             Act::Mcp => self.show_servers(),
             Act::Help => self.help(),
@@ -237,6 +238,7 @@ impl App {
                 }
             }
             Purpose::Messages => self.go_back(&value),
+            Purpose::Waiting => self.choose_waiting(&value),
         }
     }
 

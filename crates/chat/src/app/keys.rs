@@ -20,6 +20,9 @@ use super::{App, Leaves, Menu};
 /// Time in which a second Ctrl-C or Esc belongs to the first.
 const TWICE: Duration = Duration::from_secs(1);
 
+/// Questions that are remembered as answered here.
+const MAX_ANSWERED: usize = 256;
+
 impl App {
     pub(super) fn input(&mut self, typed: Input, screen: &mut Screen<Stdout>) {
         match typed {
@@ -50,6 +53,11 @@ impl App {
             match asked.key(key) {
                 ask::Step::Stay => return,
                 ask::Step::Answered(answer) => return self.answer(answer),
+                // A question of another Thread goes back to its list.
+                ask::Step::Other if key.code == KeyCode::Esc && asked.title.is_some() => {
+                    self.elsewhere.extend(self.asked.pop_front());
+                    return;
+                }
                 ask::Step::Other => {}
             }
         }
@@ -63,6 +71,10 @@ impl App {
         let Some(asked) = self.asked.pop_front() else {
             return;
         };
+        self.answered.push_back(asked.question.request_id().to_owned());
+        if self.answered.len() > MAX_ANSWERED {
+            self.answered.pop_front();
+        }
         let client = self.client.clone();
         self.ask(
             async move {
@@ -103,6 +115,7 @@ impl App {
             KeyCode::Char('z') if control => self.leaves = Some(Leaves::ForShell),
             KeyCode::Char('l') if control => self.leaves = Some(Leaves::Redraws),
             KeyCode::Char('g') if control => self.leaves = Some(Leaves::ForEditor),
+            KeyCode::Char('q') if control => self.list_waiting(),
             KeyCode::Char('t') if control => self.list_threads(),
             KeyCode::Char('o') if control => self.show_output(),
             KeyCode::Char('s') if control => self.send_now(),

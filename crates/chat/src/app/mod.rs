@@ -3,6 +3,7 @@
 mod acts;
 mod keys;
 mod requests;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::io::{Stdout, stdout};
@@ -10,17 +11,19 @@ use std::time::Duration;
 
 use bobbin_client::{Client, Connect, Event, Events, Options, Question, ThreadState};
 use bobbin_model::{ApprovalPolicy, Effort};
+use bobbin_native_wire::item::approval::ApprovalRequestParams;
 use bobbin_native_wire::item::payload::ItemPayload;
 use bobbin_native_wire::models::types::WorkspaceDefaultsResult;
 use bobbin_native_wire::thread::config::ThreadConfiguration;
-use bobbin_native_wire::thread::params::ThreadReadResult;
+use bobbin_native_wire::thread::params::{ThreadReadParams, ThreadReadResult};
+use bobbin_native_wire::turn::notifications::ApprovalResolvedNotification;
 use crossterm::event::{EventStream, KeyCode};
 use crossterm::terminal;
 use futures_util::StreamExt as _;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::ask::Asked;
+use crate::ask::{self, Asked};
 use crate::cells::{self, Body, Call};
 use crate::compose::{Compose, Wanted};
 use crate::picker::Picker;
@@ -29,6 +32,8 @@ use crate::terminal::Modes;
 use crate::text::{Line, Style, safe_line};
 use crate::transcript::{BAD, WARN, hanging, said};
 use crate::view::{self, Printed, Status};
+
+use waiting::Workspace;
 
 /// Turns that are read of a Thread at first.
 const TURNS: u32 = 10;
@@ -91,6 +96,8 @@ enum Purpose {
     Policies,
     /// Back to an earlier message.
     Messages,
+    /// All that needs an answer.
+    Waiting,
 }
 
 /// Completions of the prompt.
@@ -119,6 +126,11 @@ struct App {
     files: Vec<String>,
     compose: Compose,
     asked: VecDeque<Asked>,
+    /// Questions of other Threads.
+    elsewhere: Vec<Asked>,
+    /// Questions that were answered here, the latest ones.
+    answered: VecDeque<String>,
+    workspace: Workspace,
     picker: Option<(Purpose, Picker)>,
     menu: Menu,
     /// Lines of our own words that are not printed yet.
@@ -189,6 +201,9 @@ impl App {
             files: Vec::new(),
             compose: Compose::default(),
             asked: VecDeque::new(),
+            elsewhere: Vec::new(),
+            answered: VecDeque::new(),
+            workspace: Workspace::default(),
             picker: None,
             menu: Menu::default(),
             notes: Vec::new(),
@@ -289,12 +304,15 @@ impl App {
             Event::Connected(_) => {
                 self.lost = None;
                 self.ask_server();
+                self.read_workspace();
             }
             Event::Disconnected { why, .. } => self.lost = Some(why),
             Event::Closed { why } => anyhow::bail!(why),
             Event::Read(read) => self.read(*read),
             Event::NotFollowed { why, .. } => self.complain(&format!("the thread cannot be shown: {why}")),
             Event::Notification(news) => {
+                self.workspace_changed(&news);
+                self.settled_by(&news);
                 if news.thread.is_some() && news.thread == self.thread {
                     self.state.apply(&news);
                     self.thread_changed(&news);
@@ -302,12 +320,10 @@ impl App {
             }
             Event::Asked(question) => self.question(question),
             Event::Settled { request_id } => {
-                let before = self.asked.len();
                 self.asked
                     .retain(|asked| asked.question.request_id() != request_id);
-                if self.asked.len() < before {
-                    self.note("the question was settled elsewhere");
-                }
+                self.elsewhere
+                    .retain(|asked| asked.question.request_id() != request_id);
             }
         }
         Ok(())
@@ -363,23 +379,60 @@ impl App {
     }
 
     fn question(&mut self, question: Question) {
-        let call = self.call_of(&question);
-        self.asked.push_back(Asked::new(question, call.as_ref()));
         self.bell = true;
+        let mut asked = Asked::new(question);
+        match &asked.question {
+            Question::Approval(params) => match call_of(&self.state, params) {
+                Some(call) => asked.show_change(&call),
+                None => self.read_call(params.clone()),
+            },
+            Question::UserInput(_) => {}
+        }
+        self.place(asked);
     }
 
-    /// Returns the call that waits for an answer.
-    fn call_of(&self, question: &Question) -> Option<Call> {
-        let Question::Approval(params) = question else {
-            return None;
+    /// Reads the call that a question is about: of a subagent, of another Thread, or of one that is being opened.
+    fn read_call(&mut self, params: Box<ApprovalRequestParams>) {
+        let read = ThreadReadParams {
+            thread_id: params.thread_id.clone(),
+            include_turns: true,
+            turn_limit: Some(1),
+            cursor: None,
         };
-        let id = params.call_id.as_deref()?;
-        let turn = self.state.turn(&params.turn_id)?;
-        cells::of_turn(turn).into_iter().find_map(|cell| match cell.body {
-            Body::Call(call) if call.id == id => Some(*call),
-            Body::Looks(calls) => calls.into_iter().find(|call| call.id == id),
-            _ => None,
-        })
+        let client = self.client.clone();
+        self.ask(
+            async move { client.read::<ThreadReadResult>("thread/read", &read).await },
+            move |app, read| {
+                let mut state = ThreadState::default();
+                state.replace(read);
+                let Some(call) = call_of(&state, &params) else {
+                    return;
+                };
+                let asked = app.asked.iter_mut().chain(&mut app.elsewhere);
+                for asked in asked.filter(|asked| asked.question.request_id() == params.request_id) {
+                    asked.show_change(&call);
+                }
+            },
+        );
+    }
+
+    /// Notes who answered a question of the open Thread, if that was not here.
+    fn settled_by(&mut self, news: &bobbin_client::Notification) {
+        if news.method.as_ref() != "item/approval/resolved" || news.thread != self.thread {
+            return;
+        }
+        let Some(resolved) = news.params::<ApprovalResolvedNotification>() else {
+            return;
+        };
+        let (Some(by), ItemPayload::ApprovalResponse(response)) =
+            (resolved.answered_by, &resolved.item.payload)
+        else {
+            return;
+        };
+        if !self.answered.contains(&response.request_id) {
+            let words = ask::words_of(response.decision);
+            self.note(&format!("{by} answered: {words}"));
+        }
     }
 
     fn note(&mut self, text: &str) {
@@ -446,11 +499,12 @@ impl App {
             lines.extend(view::plan(&self.state, width));
         }
         lines.extend(view::queued(&self.state, width));
-        let room = rows.saturating_sub(lines.len() + 2);
+        let room = rows.saturating_sub(lines.len() + 3);
         if let Some((_, picker)) = &self.picker {
             lines.extend(picker.lines(width, room));
             return (lines, None);
         }
+        lines.extend(self.waiting_line(width));
         if let Some(asked) = self.asked.front() {
             lines.extend(asked.lines(width, room));
             if self.asked.len() > 1 {
@@ -494,6 +548,17 @@ impl App {
         lines.push(view::status(&self.state, &facts, width));
         (lines, Some(cursor))
     }
+}
+
+/// Returns the call that waits for an answer.
+fn call_of(state: &ThreadState, params: &ApprovalRequestParams) -> Option<Call> {
+    let id = params.call_id.as_deref()?;
+    let turn = state.turn(&params.turn_id)?;
+    cells::of_turn(turn).into_iter().find_map(|cell| match cell.body {
+        Body::Call(call) if call.id == id => Some(*call),
+        Body::Looks(calls) => calls.into_iter().find(|call| call.id == id),
+        _ => None,
+    })
 }
 
 /// Returns the columns of the terminal.

@@ -23,7 +23,7 @@ use crate::picker::{Entry, Picker};
 use crate::text::safe_line;
 use crate::view::Printed;
 
-use super::{App, Outcome, Purpose, TURNS};
+use super::{App, Outcome, Purpose};
 
 /// Threads in the list.
 const THREADS: u32 = 100;
@@ -133,43 +133,23 @@ impl App {
 
     /// Follows another Thread.
     pub(super) fn open(&mut self, id: String) {
-        let before = self.thread.replace(id.clone());
+        self.thread = Some(id);
         self.state = ThreadState::default();
         self.printed = Printed::default();
-        self.asked.clear();
         self.running_since = None;
-        let client = self.client.clone();
-        self.ask(
-            async move {
-                if let Some(before) = before.filter(|before| *before != id) {
-                    client.unfollow(&before).await;
-                }
-                client.follow(&id, TURNS).await;
-                Ok(())
-            },
-            |_, ()| {},
-        );
+        self.opened();
     }
 
     /// Goes on without a Thread: the next prompt starts one.
     pub(super) fn forget_thread(&mut self) {
-        if let Some(before) = self.thread.take() {
-            let client = self.client.clone();
-            self.ask(
-                async move {
-                    client.unfollow(&before).await;
-                    Ok(())
-                },
-                |_, ()| {},
-            );
-        }
+        self.thread = None;
         self.state = ThreadState::default();
         self.printed = Printed::default();
-        self.asked.clear();
         self.running_since = None;
+        self.opened();
     }
 
-    fn threads_params(&self, limit: u32) -> ThreadListParams {
+    pub(super) fn threads_params(&self, limit: u32) -> ThreadListParams {
         ThreadListParams {
             identity: Some(ListIdentity {
                 channel_name: Some("cli".to_owned()),
@@ -340,7 +320,6 @@ impl App {
             let started = async {
                 let started = client.once::<ThreadResult>("thread/start", &params).await?;
                 let id = started.thread.id;
-                client.follow(&id, TURNS).await;
                 let turn = start_turn(&client, id.clone(), command, input).await;
                 Ok::<_, RequestError>((id, turn))
             };
@@ -349,7 +328,7 @@ impl App {
                 app.is_starting = false;
                 let error = match started {
                     Ok((id, turn)) => {
-                        app.started(id);
+                        app.open(id);
                         turn.err()
                     }
                     Err(error) => Some(error),
@@ -361,12 +340,6 @@ impl App {
             });
             outcome
         });
-    }
-
-    /// Takes a Thread that was started, which is followed already.
-    fn started(&mut self, id: String) {
-        // Its reading may have come before this, and was for no Thread then.
-        self.open(id);
     }
 
     /// Gives the prompt to the running Turn.

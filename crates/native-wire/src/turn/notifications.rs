@@ -71,7 +71,7 @@ pub struct TurnCancelledNotification {
     pub seq: Option<u64>,
 }
 
-/// Params of `item/started`, `item/completed` and `item/approval/resolved`.
+/// Params of `item/started` and `item/completed`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -96,4 +96,21 @@ impl ItemNotification {
             seq: None,
         }
     }
+}
+
+/// Params of `item/approval/resolved`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalResolvedNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// The Turn.
+    pub turn_id: String,
+    /// The `approvalResponse` Item.
+    pub item: Item,
+    /// Extension: the name of the client whose user answered. Absent where no client did.
+    pub answered_by: Option<String>,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    pub seq: Option<u64>,
 }

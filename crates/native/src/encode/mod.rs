@@ -26,7 +26,6 @@ use serde::Serialize;
 use crate::convert::{self, ToolExecutions};
 use crate::cursor;
 use crate::group::Groups;
-use crate::groups::item::ITEM_APPROVAL_RESOLVED;
 use crate::groups::subagent;
 use crate::groups::subagent::{SUBAGENT_GRAPH_CHANGED, SUBAGENT_GRAPH_CHANGED_TODAY, SUBAGENT_PROGRESS};
 use crate::groups::thread::{
@@ -121,8 +120,7 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
             // A request asks it.
             SubagentQuestion::Asked(_) => {}
             SubagentQuestion::Settled { turn, item, .. } => {
-                let method = ITEM_APPROVAL_RESOLVED;
-                messages.push(turn::of_item(None, method, &frame.thread, *turn, item));
+                messages.push(turn::of_answer(None, &frame.thread, *turn, item, None));
             }
         },
         FrameBody::Ephemeral(Ephemeral::SubAgents { turn, entries }) => {

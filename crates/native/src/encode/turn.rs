@@ -2,8 +2,8 @@
 
 use bobbin_core::{Frame, View, WireMessage};
 use bobbin_model::{
-    ContextUsage, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, Outcome, RevertedFile, ThreadId,
-    Turn, TurnDiff, TurnId, TurnStatus,
+    ContextUsage, DecidedBy, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, Outcome, RevertedFile,
+    ThreadId, Turn, TurnDiff, TurnId, TurnStatus,
 };
 use bobbin_native_wire::item::delta::{
     AgentMessageDeltaNotification, CommandOutputDeltaNotification, DeltaKind, ReasoningDeltaNotification,
@@ -14,7 +14,8 @@ use bobbin_native_wire::item::user_input_types::UserInputResolvedNotification;
 use bobbin_native_wire::system::types::{SystemEventKind, SystemEventNotification};
 use bobbin_native_wire::turn::diff::TurnDiffUpdatedNotification;
 use bobbin_native_wire::turn::notifications::{
-    ItemNotification, TurnCancelledNotification, TurnFailedNotification, TurnNotification,
+    ApprovalResolvedNotification, ItemNotification, TurnCancelledNotification, TurnFailedNotification,
+    TurnNotification,
 };
 use bobbin_native_wire::turn::revert_types::TurnRevertedNotification;
 
@@ -90,10 +91,10 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, ITEM_COMPLETED, thread, approval.turn, item));
         }
-        Event::ApprovalResolved { turn, item, .. } => {
+        Event::ApprovalResolved { turn, item, by, .. } => {
             out.push(of_item(seq, ITEM_STARTED, thread, *turn, &opened(item)));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, ITEM_APPROVAL_RESOLVED, thread, *turn, item));
+            out.push(of_answer(seq, thread, *turn, item, Some(by)));
             let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, ITEM_COMPLETED, thread, *turn, item));
         }
@@ -215,6 +216,28 @@ fn opened(item: &Item) -> Item {
         completed_at: None,
         ..item.clone()
     }
+}
+
+/// Returns the message that an approval is settled.
+pub(super) fn of_answer(
+    seq: Option<u64>,
+    thread: &ThreadId,
+    turn: TurnId,
+    item: &Item,
+    by: Option<&DecidedBy>,
+) -> WireMessage {
+    let answered_by = match by {
+        Some(DecidedBy::Client(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let params = ApprovalResolvedNotification {
+        thread_id: thread.to_string(),
+        turn_id: turn.to_string(),
+        item: convert::item(turn, item),
+        answered_by,
+        seq,
+    };
+    message(ITEM_APPROVAL_RESOLVED, &params)
 }
 
 pub(super) fn of_item(

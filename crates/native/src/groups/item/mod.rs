@@ -12,7 +12,7 @@ use bobbin_native_wire::item::user_input_types::{
     RequestUserInputParams, RequestUserInputResult, UserInputResolvedNotification,
 };
 use bobbin_native_wire::serving::types::{ToolCallParams, ToolCallResult};
-use bobbin_native_wire::turn::notifications::ItemNotification;
+use bobbin_native_wire::turn::notifications::{ApprovalResolvedNotification, ItemNotification};
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
@@ -49,7 +49,7 @@ pub static GROUP: Group = Group {
         notification ITEM_COMMAND_EXECUTION_OUTPUT_DELTA (CommandOutputDeltaNotification):
             "A piece of a command's output.", spec "03 §6", test "native/encode/tests: frames_of_deltas",
             partial "of the first MiB of a command's output; of more only the end is in the final Item";
-        notification ITEM_APPROVAL_RESOLVED (ItemNotification):
+        notification ITEM_APPROVAL_RESOLVED (ApprovalResolvedNotification):
             "An approval is settled; open dialogs about it should close.", page Page::APPROVALS,
             capability Some("approvalFlow"), spec "03 §6",
             test "native/transcripts: turn_that_asks_and_is_allowed";
