@@ -32,6 +32,11 @@ struct Terminal {
 
 impl Terminal {
     fn start(workspace: &Workspace, args: &[&str]) -> Self {
+        Self::runs(workspace, &[&["chat"], args].concat())
+    }
+
+    /// Starts any command.
+    fn runs(workspace: &Workspace, args: &[&str]) -> Self {
         let size = Winsize {
             ws_col: SIZE.0,
             ws_row: SIZE.1,
@@ -40,7 +45,7 @@ impl Terminal {
         };
         let pair = openpty(&size, None).unwrap();
         let end = || Stdio::from(pair.slave.try_clone().unwrap());
-        let mut command = workspace.bobbin(&[&["chat"], args].concat());
+        let mut command = workspace.bobbin(args);
         command.env("TERM", "xterm-256color");
         command.stdin(end()).stdout(end()).stderr(end());
         let child = command.spawn().unwrap();
@@ -234,6 +239,14 @@ async fn a_killed_server_is_started_again_and_the_question_is_still_there() {
     user.types("y");
     user.shows("ended with exit code 0").await;
     assert!(workspace.path().join("made").exists());
+}
+
+#[tokio::test]
+async fn exec_renders_its_answer_on_a_terminal() {
+    let workspace = asking();
+    let exec = Terminal::runs(&workspace, &["exec", "say **hello** `there`\u{1b}[2J"]);
+    let end = exec.ends().await;
+    assert!(end.contains(r"hello there\u{1b}[2J"), "{end}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod commands;
 mod compose;
 mod markdown;
 mod picker;
+mod prose;
 mod screen;
 mod terminal;
 mod text;
@@ -17,3 +18,4 @@ mod view;
 
 pub use app::{Opens, Settings, run};
 pub use change::change_of_call;
+pub use prose::Prose;

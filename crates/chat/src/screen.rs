@@ -172,3 +172,14 @@ impl<W: Write> Screen<W> {
 fn small(number: usize) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }
+
+/// Returns lines as text for a terminal.
+pub(crate) fn painted(lines: &[Line], has_colors: bool) -> String {
+    let mut screen = Screen::new(Vec::new(), (0, 0), has_colors);
+    for line in lines {
+        // A write to memory succeeds.
+        drop(screen.line(line));
+        screen.out.push(b'\n');
+    }
+    String::from_utf8(screen.out).unwrap_or_default()
+}

@@ -1,8 +1,14 @@
 //! Requests to a server of this user, by the commands that are its clients.
 
+use std::future::ready;
+
 use anyhow::bail;
-use bobbin_peer::{CallError, Handlers, Peer, PeerHandle, PeerOptions, Transport};
-use serde_json::{Value, json};
+use bobbin_client::{Client, Connect, Event, Options};
+use bobbin_framing::Transport;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use bobbin_config::Config;
@@ -16,7 +22,8 @@ use bobbin_workspace::Workspace;
 pub(crate) async fn ask_server<T>(
     workspace: &Workspace,
     config: &Config,
-    ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
+    options: Options,
+    ask: impl AsyncFnOnce(&Client) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     if workspace.holder().is_none() {
         let locked = workspace.hold().await?;
@@ -25,12 +32,12 @@ pub(crate) async fn ask_server<T>(
             console::complain(complaint);
         }
         let (ours, serving) = server::serve_in_memory(&opened);
-        let asked = ask_through(ours, ask).await;
+        let asked = ask_through(ours, options, ask).await;
         opened.end().await;
         drop(serving.await);
         return asked;
     }
-    ask_running(workspace, ask).await
+    ask_running(workspace, options, ask).await
 }
 
 /// Asks the server that runs in the workspace.
@@ -39,55 +46,70 @@ pub(crate) async fn ask_server<T>(
 /// None runs; else as [`ask_server`].
 pub(crate) async fn ask_running<T>(
     workspace: &Workspace,
-    ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
+    options: Options,
+    ask: impl AsyncFnOnce(&Client) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    ask_through(attach::running(workspace).await?.transport, ask).await
+    ask_through(attach::running(workspace).await?.transport, options, ask).await
 }
 
+/// Asks the server at the other end of a connection.
+///
+/// # Errors
+/// `ask` fails; the server refuses this client, or is gone.
 pub(crate) async fn ask_through<T>(
     transport: Transport,
-    ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
+    options: Options,
+    ask: impl AsyncFnOnce(&Client) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let peer = Peer::start(transport, PeerOptions::default(), |_| Handlers::new())?;
-    let handle = peer.handle();
-    let asked = ask(&handle).await;
-    handle.shutdown().await;
+    let (client, mut events) = Client::start(Once(Some(transport)), options);
+    let ended = async {
+        loop {
+            match events.next().await {
+                Some(Event::Closed { why }) => return why,
+                Some(_) => {}
+                None => return "the client has ended".to_owned(),
+            }
+        }
+    };
+    let asked = tokio::select! {
+        biased;
+        asked = ask(&client) => asked,
+        why = ended => bail!(why),
+    };
+    client.close().await;
+    events.ended().await;
     asked
 }
 
-/// Shakes hands as the client of this name, with these capabilities.
-///
-/// # Errors
-/// The server refuses, or is gone.
-pub(crate) async fn initialize(peer: &PeerHandle, name: &str, capabilities: &Value) -> anyhow::Result<()> {
-    let title = name.replace('-', " ");
-    let info = json!({ "name": name, "title": title, "version": env!("CARGO_PKG_VERSION") });
-    let params = json!({ "clientInfo": info, "capabilities": capabilities });
-    call(peer, "initialize", &params).await?;
-    peer.notify("initialized", &json!({})).await?;
-    Ok(())
+/// A connection that is made already, and is not made again.
+pub(crate) struct Once(pub(crate) Option<Transport>);
+
+impl Connect for Once {
+    fn connect(&mut self) -> BoxFuture<'_, Result<Transport, String>> {
+        let transport = self.0.take().ok_or_else(|| "the server is gone".to_owned());
+        ready(transport).boxed()
+    }
+}
+
+/// Returns the options of a command of this name that answers no questions.
+pub(crate) fn asking(name: &str) -> Options {
+    let mut options = Options::new(name, env!("CARGO_PKG_VERSION"));
+    options.reconnects = false;
+    options.capabilities.approval_support = false;
+    options.capabilities.user_input_support = false;
+    // It knows the trust in the folder: the notice about that is for others.
+    options.capabilities.workspace_trust = true;
+    options
 }
 
 /// Calls a method and returns its result.
 ///
 /// # Errors
 /// The server refuses, or is gone.
-pub(crate) async fn call(peer: &PeerHandle, method: &str, params: &Value) -> anyhow::Result<Value> {
-    match peer.call_raw(method, params, None).await {
-        Ok(result) => Ok(serde_json::from_str(result.get())?),
-        Err(CallError::Remote(error)) => {
-            let data: Value = error
-                .data
-                .as_ref()
-                .and_then(|data| serde_json::from_str(data.get()).ok())
-                .unwrap_or_default();
-            match data["detail"].as_str() {
-                // A sentence for the user; the message only says that the parameters are not right.
-                Some(detail) if error.code == bobbin_peer::code::INVALID_PARAMS => bail!("{detail}"),
-                Some(detail) => bail!("{}: {detail}", error.message),
-                None => bail!("{}", error.message),
-            }
-        }
-        Err(error) => bail!("{method} got no answer: {error}"),
-    }
+pub(crate) async fn call<R: DeserializeOwned>(
+    client: &Client,
+    method: &'static str,
+    params: &(impl Serialize + Sync),
+) -> anyhow::Result<R> {
+    Ok(client.send(method, params).await?)
 }

@@ -18,7 +18,7 @@ use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde_json::json;
 
-use crate::call::{ask_running, call, initialize};
+use crate::call::{ask_running, asking, call};
 use bobbin_server::models::variable;
 use bobbin_server::state;
 use bobbin_server::telemetry::LogOptions;
@@ -138,14 +138,11 @@ async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result
         let root = workspace.root.display();
         bail!("the server of {root} has no page: run `bobbin` there, which has it listen");
     }
-    ask_running(&workspace, async |peer| {
-        let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
-        initialize(peer, "bobbin-devices", &capabilities).await?;
+    ask_running(&workspace, asking("bobbin-devices"), async |client| {
         let params = DeviceInviteParams {
             label: label.map(str::to_owned),
         };
-        let invited = call(peer, "device/invite", &serde_json::to_value(params)?).await?;
-        Ok(serde_json::from_value(invited)?)
+        call(client, "device/invite", &params).await
     })
     .await
 }

@@ -5,20 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bobbin_native_wire::forward::types::{ForwardEndedNotification, ForwardResult, ForwardStartParams};
-use bobbin_peer::{Handlers, Mode, Peer, PeerOptions};
 use clap::Args;
-use serde_json::json;
-use tokio::sync::mpsc;
 
-use crate::call::{call, initialize};
+use crate::call::{Once, asking, call};
+use bobbin_client::{Client, Event};
 use bobbin_server::attach;
 use bobbin_server::signals::Signals;
 use bobbin_server::state;
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::{console, telemetry};
-
-/// Ends of forwards that wait to be looked at; the connection waits beyond.
-const WAITING: usize = 16;
 
 /// Arguments of `bobbin forward`.
 #[derive(Debug, Args)]
@@ -41,47 +36,43 @@ pub(crate) async fn run(forward: Forward) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
     let workspace = state::workspace(forward.workspace.as_deref())?;
     let joined = attach::running(&workspace).await?;
-    let (ends, mut ended) = mpsc::channel(WAITING);
-    let handlers =
-        Handlers::new().on_notification_deferred("forward/ended", Mode::ordered("in"), move |cx| {
-            let ends = ends.clone();
-            async move {
-                let params = cx.params.as_deref().map_or("null", |params| params.get());
-                if let Ok(end) = serde_json::from_str::<ForwardEndedNotification>(params) {
-                    drop(ends.send(end.forward.forward_id).await);
-                }
-            }
-        });
-    let peer = Peer::start(joined.transport, PeerOptions::default(), |_| handlers)?;
-    let handle = peer.handle();
-    let capabilities = json!({ "workspaceTrust": true, "extensions": { "forward": true } });
-    initialize(&handle, "bobbin-forward", &capabilities).await?;
+    let mut options = asking("bobbin-forward");
+    options.capabilities.approval_support = true;
+    options
+        .capabilities
+        .extensions
+        .insert("forward".to_owned(), true.into());
+    let (client, mut events) = Client::start(Once(Some(joined.transport)), options);
     let params = ForwardStartParams {
         thread_id: forward.thread,
         port: forward.port,
         to: forward.to,
     };
-    let started = call(&handle, "forward/start", &serde_json::to_value(params)?).await?;
-    let ForwardResult { forward } = serde_json::from_value(started)?;
+    let ForwardResult { forward } = call(&client, "forward/start", &params).await?;
     console::say(&format!(
         "{} leads to port {} of {}, for programs {}; Ctrl-C ends it",
         forward.url, forward.port, forward.thread_id, forward.address
     ));
     let over = async {
-        while let Some(id) = ended.recv().await {
-            if id == forward.forward_id {
-                return;
+        loop {
+            let ended = match events.next().await {
+                Some(Event::Notification(news)) if news.method.as_ref() == "forward/ended" => {
+                    news.params::<ForwardEndedNotification>()
+                }
+                Some(Event::Closed { .. }) | None => return "the server has stopped",
+                Some(_) => None,
+            };
+            if ended.is_some_and(|ended| ended.forward.forward_id == forward.forward_id) {
+                return "the forward was ended: by another client, or because its thread was archived or deleted";
             }
         }
     };
     let done = tokio::select! {
         () = signals.next() => Ok(ExitCode::SUCCESS),
-        () = over => Err(anyhow::anyhow!(
-            "the forward was ended: by another client, or because its thread was archived or deleted"
-        )),
-        () = handle.closed() => Err(anyhow::anyhow!("the server has stopped")),
+        why = over => Err(anyhow::anyhow!(why)),
     };
     // The forward ends with the connection.
-    handle.shutdown().await;
+    client.close().await;
+    events.ended().await;
     done
 }

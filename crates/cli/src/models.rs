@@ -10,7 +10,7 @@ use bobbin_server::{config, console, state, telemetry};
 use clap::Args;
 use serde_json::json;
 
-use crate::call::{ask_server, call, initialize};
+use crate::call::{ask_server, asking, call};
 
 /// Arguments of `bobbin models`.
 #[derive(Debug, Args)]
@@ -28,11 +28,8 @@ pub(crate) async fn run(models: Models) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(models.workspace.as_deref())?;
     let config = config::read(&workspace.root, state::home().as_deref())?;
-    let listed = ask_server(&workspace, &config, async |peer| {
-        let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
-        initialize(peer, "bobbin-models", &capabilities).await?;
-        let listed = call(peer, "model/list", &json!({})).await?;
-        anyhow::Ok(serde_json::from_value::<ModelListResult>(listed)?)
+    let listed: ModelListResult = ask_server(&workspace, &config, asking("bobbin-models"), async |client| {
+        call(client, "model/list", &json!({})).await
     })
     .await?;
     let default = config.models.model.as_deref().unwrap_or("offline");

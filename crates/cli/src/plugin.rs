@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use bobbin_client::Client;
 use bobbin_model::{Lines, visible};
-use bobbin_peer::PeerHandle;
 use bobbin_plugins::Place;
 use bobbin_plugins::wire::{
     DiagnosticSeverity, PluginDiagnostic, PluginInfo, PluginListResult, PluginResult, PluginSource,
@@ -16,7 +16,7 @@ use bobbin_plugins::wire::{
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::call::{ask_server, call, initialize};
+use crate::call::{ask_server, asking, call};
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::trust::TrustFile;
 use bobbin_server::{config, console, state, telemetry};
@@ -73,7 +73,10 @@ pub(crate) async fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(command.workspace.as_deref())?;
     let config = config::read(&workspace.root, state::home().as_deref())?;
     let action = command.action.unwrap_or(Action::List);
-    let plugin = ask_server(&workspace, &config, async |peer| act(peer, action).await).await?;
+    let plugin = ask_server(&workspace, &config, asking("bobbin-plugin"), async |client| {
+        act(client, action).await
+    })
+    .await?;
     if let Some(plugin) = plugin {
         brings(&plugin);
         // Read again: an installation has changed the record.
@@ -92,21 +95,18 @@ pub(crate) async fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
 }
 
 /// Does what was asked. Returns a plugin of which the user is to see what it brings.
-async fn act(peer: &PeerHandle, action: Action) -> anyhow::Result<Option<PluginInfo>> {
-    // It knows the trust in the folder: the notice about that is for others.
-    initialize(peer, "bobbin-plugin", &json!({ "workspaceTrust": true })).await?;
+async fn act(client: &Client, action: Action) -> anyhow::Result<Option<PluginInfo>> {
     match action {
         Action::List => {
-            let listed = call(peer, "plugin/list", &json!({})).await?;
-            list(&serde_json::from_value(listed)?);
+            list(&call(client, "plugin/list", &json!({})).await?);
         }
         Action::View { id } => {
-            let plugin = asked(peer, "plugin/view", json!({ "id": id })).await?;
+            let plugin = asked(client, "plugin/view", json!({ "id": id })).await?;
             console::say(&line(&plugin));
             return Ok(Some(plugin));
         }
         Action::Install { plugin } => {
-            let installed = asked(peer, "plugin/install", named(&plugin)?).await;
+            let installed = asked(client, "plugin/install", named(&plugin)?).await;
             if installed.is_err() && !is_path(&plugin) && Path::new(&plugin).is_dir() {
                 console::complain(&format!(
                     "{plugin} is taken for an id; for the folder write ./{plugin}"
@@ -117,23 +117,23 @@ async fn act(peer: &PeerHandle, action: Action) -> anyhow::Result<Option<PluginI
             return Ok(Some(plugin));
         }
         Action::Remove { id } => {
-            let plugin = asked(peer, "plugin/remove", json!({ "id": id })).await?;
+            let plugin = asked(client, "plugin/remove", json!({ "id": id })).await?;
             console::say(&format!("Removed: {}", shown(&plugin.id)));
         }
-        Action::Enable { id } => set_enabled(peer, &id, true).await?,
-        Action::Disable { id } => set_enabled(peer, &id, false).await?,
+        Action::Enable { id } => set_enabled(client, &id, true).await?,
+        Action::Disable { id } => set_enabled(client, &id, false).await?,
     }
     Ok(None)
 }
 
-async fn asked(peer: &PeerHandle, method: &str, params: Value) -> anyhow::Result<PluginInfo> {
-    let result: PluginResult = serde_json::from_value(call(peer, method, &params).await?)?;
+async fn asked(client: &Client, method: &'static str, params: Value) -> anyhow::Result<PluginInfo> {
+    let result: PluginResult = call(client, method, &params).await?;
     Ok(result.plugin)
 }
 
-async fn set_enabled(peer: &PeerHandle, id: &str, enabled: bool) -> anyhow::Result<()> {
+async fn set_enabled(client: &Client, id: &str, enabled: bool) -> anyhow::Result<()> {
     let params = json!({ "id": id, "enabled": enabled });
-    let plugin = asked(peer, "plugin/setEnabled", params).await?;
+    let plugin = asked(client, "plugin/setEnabled", params).await?;
     console::say(&line(&plugin));
     diagnostics(&plugin.diagnostics);
     Ok(())

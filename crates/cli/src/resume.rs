@@ -3,12 +3,12 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use bobbin_peer::PeerHandle;
+use bobbin_client::Client;
 use bobbin_server::{config, console, state};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::call::{ask_server, call, initialize};
+use crate::call::{ask_server, asking, call};
 use crate::chat;
 use crate::exec::{self, Exec};
 use crate::threads;
@@ -31,14 +31,12 @@ pub(crate) async fn run(resume: Resume) -> anyhow::Result<ExitCode> {
     let config = config::read(&workspace.root, state::home().as_deref())?;
     let root = workspace.root.to_string_lossy().into_owned();
     let chosen = exec.thread.take();
-    let thread = ask_server(&workspace, &config, async |peer| {
-        let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
-        initialize(peer, "bobbin-resume", &capabilities).await?;
+    let thread = ask_server(&workspace, &config, asking("bobbin-resume"), async |client| {
         let thread = match chosen {
             Some(id) => id,
-            None => threads::last(peer, &root).await?,
+            None => threads::last(client, &root).await?,
         };
-        show(peer, &thread).await?;
+        show(client, &thread).await?;
         anyhow::Ok(thread)
     })
     .await?;
@@ -52,9 +50,9 @@ pub(crate) async fn run(resume: Resume) -> anyhow::Result<ExitCode> {
 }
 
 /// Shows the last Turn on stderr: stdout has the answer, as with `exec`.
-async fn show(peer: &PeerHandle, thread: &str) -> anyhow::Result<()> {
+async fn show(client: &Client, thread: &str) -> anyhow::Result<()> {
     let params = json!({ "threadId": thread, "includeTurns": true, "turnLimit": 1 });
-    let read = call(peer, "thread/read", &params).await?;
+    let read: Value = call(client, "thread/read", &params).await?;
     let title = read["thread"]["displayName"]
         .as_str()
         .unwrap_or("without a title");

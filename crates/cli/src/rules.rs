@@ -9,15 +9,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use bobbin_client::Client;
 use bobbin_model::{ApprovalKind, Judgement};
 use bobbin_native_wire::policy::types;
 use bobbin_native_wire::policy::types::{ApprovalRulesListResult, PolicyExplainResult, StandingAnswer};
-use bobbin_peer::PeerHandle;
 use clap::{Args, Subcommand};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::call::{ask_server, call, initialize};
+use crate::call::{ask_server, asking, call};
 use crate::threads;
 use bobbin_server::config;
 use bobbin_server::state;
@@ -70,35 +69,33 @@ pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
     let config = config::read(&workspace.root, state::home().as_deref())?;
     let action = rules.action.unwrap_or(Action::List);
     let root = workspace.root.to_string_lossy().into_owned();
-    ask_server(&workspace, &config, async |peer| act(peer, action, &root).await).await
+    let mut options = asking("bobbin-rules");
+    options.capabilities.sandboxed_policy = true;
+    ask_server(&workspace, &config, options, async |client| {
+        act(client, action, &root).await
+    })
+    .await
 }
 
-async fn act(peer: &PeerHandle, action: Action, root: &str) -> anyhow::Result<ExitCode> {
-    // It knows the trust in the folder: the notice about that is for others.
-    let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true, "sandboxedPolicy": true });
-    initialize(peer, "bobbin-rules", &capabilities).await?;
+async fn act(client: &Client, action: Action, root: &str) -> anyhow::Result<ExitCode> {
     match action {
-        Action::List => list(&listed(peer).await?),
+        Action::List => list(&listed(client).await?),
         Action::Forget { all: true, .. } => {
-            let count = listed(peer).await?.answers.len();
-            call(peer, "approval/rules/remove", &json!({})).await?;
+            let count = listed(client).await?.answers.len();
+            call::<Value>(client, "approval/rules/remove", &json!({})).await?;
             console::say(&format!("Removed: all that was always allowed ({count})."));
         }
-        Action::Forget { numbers, .. } => forget(peer, &numbers).await?,
+        Action::Forget { numbers, .. } => forget(client, &numbers).await?,
         Action::Explain { line } => {
-            explain(&asked(peer, "policy/explain", &json!({ "command": line })).await?);
+            explain(&call(client, "policy/explain", &json!({ "command": line })).await?);
         }
-        Action::Test { threads } => test(peer, root, threads).await?,
+        Action::Test { threads } => test(client, root, threads).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn listed(peer: &PeerHandle) -> anyhow::Result<ApprovalRulesListResult> {
-    asked(peer, "approval/rules/list", &json!({})).await
-}
-
-async fn asked<T: DeserializeOwned>(peer: &PeerHandle, method: &str, params: &Value) -> anyhow::Result<T> {
-    Ok(serde_json::from_value(call(peer, method, params).await?)?)
+async fn listed(client: &Client) -> anyhow::Result<ApprovalRulesListResult> {
+    call(client, "approval/rules/list", &json!({})).await
 }
 
 fn list(listed: &ApprovalRulesListResult) {
@@ -125,8 +122,8 @@ fn list(listed: &ApprovalRulesListResult) {
     console::say("`bobbin rules forget N` takes one back, `bobbin rules forget --all` all of them.");
 }
 
-async fn forget(peer: &PeerHandle, numbers: &[usize]) -> anyhow::Result<()> {
-    let answers = listed(peer).await?.answers;
+async fn forget(client: &Client, numbers: &[usize]) -> anyhow::Result<()> {
+    let answers = listed(client).await?.answers;
     let mut chosen = Vec::new();
     for number in numbers {
         match number.checked_sub(1).and_then(|at| answers.get(at)) {
@@ -135,7 +132,7 @@ async fn forget(peer: &PeerHandle, numbers: &[usize]) -> anyhow::Result<()> {
         }
     }
     let ids: Vec<&str> = chosen.iter().map(|answer| answer.id.as_str()).collect();
-    call(peer, "approval/rules/remove", &json!({ "ids": ids })).await?;
+    call::<Value>(client, "approval/rules/remove", &json!({ "ids": ids })).await?;
     for answer in chosen {
         console::say(&format!("Taken back: {}", covered(answer)));
     }
@@ -144,15 +141,15 @@ async fn forget(peer: &PeerHandle, numbers: &[usize]) -> anyhow::Result<()> {
 
 /// Says of each command that agents have run what would happen to it now: refused ones first, then those that are asked
 /// about, each with how often it ran.
-async fn test(peer: &PeerHandle, root: &str, count: u32) -> anyhow::Result<()> {
-    let mut params = threads::of_every_channel(peer, root).await?;
+async fn test(client: &Client, root: &str, count: u32) -> anyhow::Result<()> {
+    let mut params = threads::of_every_channel(client, root).await?;
     params["limit"] = count.into();
     params["includeArchived"] = true.into();
     params["includeSubAgents"] = true.into();
-    let listed = call(peer, "thread/list", &params).await?;
+    let listed: Value = call(client, "thread/list", &params).await?;
     let mut ran: BTreeMap<String, usize> = BTreeMap::new();
     for thread in listed["data"].as_array().into_iter().flatten() {
-        let thread = threads::export::whole(peer, thread["id"].as_str().unwrap_or_default()).await?;
+        let thread = threads::export::whole(client, thread["id"].as_str().unwrap_or_default()).await?;
         let turns = thread["turns"].as_array().into_iter().flatten();
         let items = turns.flat_map(|turn| turn["items"].as_array().into_iter().flatten());
         for item in items.filter(|item| item["type"] == "toolCall") {
@@ -164,7 +161,7 @@ async fn test(peer: &PeerHandle, root: &str, count: u32) -> anyhow::Result<()> {
     let mut judged = Vec::new();
     for (command, times) in ran.iter().take(MAX_COMMANDS) {
         let explained: PolicyExplainResult =
-            asked(peer, "policy/explain", &json!({ "command": command })).await?;
+            call(client, "policy/explain", &json!({ "command": command })).await?;
         let (order, what) = match explained.outcome {
             types::PolicyOutcome::Refused => (0, "refused"),
             types::PolicyOutcome::Asks | types::PolicyOutcome::Interrupts => (1, "asks"),

@@ -11,7 +11,7 @@ use bobbin_workspace::{State, Workspace};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::call::{ask_through, call, initialize};
+use crate::call::{ask_through, asking, call};
 use crate::threads::of_every_channel;
 
 /// Threads of a workspace that are looked at for Turns.
@@ -123,14 +123,12 @@ struct Counts {
 async fn counts(workspace: &Workspace) -> Option<Counts> {
     let joined = attach::running(workspace).await.ok()?;
     let root = workspace.root.to_string_lossy().into_owned();
-    let counts = ask_through(joined.transport, async |peer| {
-        let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
-        initialize(peer, "bobbin-ps", &capabilities).await?;
-        let stats = call(peer, "server/stats", &json!({})).await?;
-        let mut params = of_every_channel(peer, &root).await?;
+    let counts = ask_through(joined.transport, asking("bobbin-ps"), async |client| {
+        let stats: Value = call(client, "server/stats", &json!({})).await?;
+        let mut params = of_every_channel(client, &root).await?;
         params["includeSubAgents"] = true.into();
         params["limit"] = MAX_THREADS.into();
-        let listed = call(peer, "thread/list", &params).await?;
+        let listed: Value = call(client, "thread/list", &params).await?;
         let threads = listed["data"].as_array().cloned().unwrap_or_default();
         let count = |members: &[&str]| {
             let is_so = |thread: &&Value| members.iter().any(|member| thread["runtime"][member] == true);

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use bobbin_client::Client;
 use bobbin_native_wire::history::types::{TurnDiffReadResult, TurnRevertResult};
 use bobbin_native_wire::thread::params::ThreadReadResult;
 use bobbin_native_wire::turn::types::Turn;
-use bobbin_peer::PeerHandle;
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::{config, console, state, telemetry};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::call::{ask_server, call, initialize};
+use crate::call::{ask_server, asking, call};
 use crate::threads;
 
 /// Turns that are looked through for the last one that changed files.
@@ -49,10 +49,10 @@ pub(crate) struct Undo {
 
 /// Prints the changes of a Turn.
 pub(crate) async fn diff(of: OfThread) -> anyhow::Result<ExitCode> {
-    asked(&of, "bobbin-diff", async |peer, thread| {
-        let turn = changed(peer, thread, of.turn.as_deref()).await?;
+    asked(&of, "bobbin-diff", async |client, thread| {
+        let turn = changed(client, thread, of.turn.as_deref()).await?;
         let params = json!({ "threadId": thread, "turnId": turn });
-        let read: TurnDiffReadResult = serde_json::from_value(call(peer, "turn/diff/read", &params).await?)?;
+        let read: TurnDiffReadResult = call(client, "turn/diff/read", &params).await?;
         if of.json {
             console::data(&read);
             return Ok(());
@@ -69,10 +69,10 @@ pub(crate) async fn diff(of: OfThread) -> anyhow::Result<ExitCode> {
 /// Puts back the files that a Turn changed.
 pub(crate) async fn undo(undo: Undo) -> anyhow::Result<ExitCode> {
     let Undo { of, force } = undo;
-    asked(&of, "bobbin-undo", async |peer, thread| {
-        let turn = changed(peer, thread, of.turn.as_deref()).await?;
+    asked(&of, "bobbin-undo", async |client, thread| {
+        let turn = changed(client, thread, of.turn.as_deref()).await?;
         let params = json!({ "threadId": thread, "turnId": turn, "force": force });
-        let reverted: TurnRevertResult = serde_json::from_value(call(peer, "turn/revert", &params).await?)?;
+        let reverted: TurnRevertResult = call(client, "turn/revert", &params).await?;
         if of.json {
             console::data(&reverted);
             return Ok(());
@@ -93,12 +93,12 @@ pub(crate) async fn undo(undo: Undo) -> anyhow::Result<ExitCode> {
 
 /// Copies a Thread and prints the id of the copy.
 pub(crate) async fn fork(of: OfThread) -> anyhow::Result<ExitCode> {
-    asked(&of, "bobbin-fork", async |peer, thread| {
+    asked(&of, "bobbin-fork", async |client, thread| {
         let mut params = json!({ "threadId": thread });
         if let Some(turn) = &of.turn {
             params["turnId"] = turn.as_str().into();
         }
-        let forked = call(peer, "thread/fork", &params).await?;
+        let forked: Value = call(client, "thread/fork", &params).await?;
         match forked["thread"]["id"].as_str() {
             _ if of.json => console::data(&forked),
             Some(id) => console::say(id),
@@ -113,32 +113,30 @@ pub(crate) async fn fork(of: OfThread) -> anyhow::Result<ExitCode> {
 async fn asked(
     of: &OfThread,
     name: &str,
-    ask: impl AsyncFnOnce(&PeerHandle, &str) -> anyhow::Result<()>,
+    ask: impl AsyncFnOnce(&Client, &str) -> anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
     telemetry::start(&of.log, "error")?;
     let workspace = state::workspace(of.workspace.as_deref())?;
     let config = config::read(&workspace.root, state::home().as_deref())?;
     let root = workspace.root.to_string_lossy().into_owned();
-    ask_server(&workspace, &config, async |peer| {
-        let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
-        initialize(peer, name, &capabilities).await?;
+    ask_server(&workspace, &config, asking(name), async |client| {
         let thread = match &of.thread {
             Some(id) => id.clone(),
-            None => threads::last(peer, &root).await?,
+            None => threads::last(client, &root).await?,
         };
-        ask(peer, &thread).await
+        ask(client, &thread).await
     })
     .await?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the Turn that is named, or the last one that changed files.
-async fn changed(peer: &PeerHandle, thread: &str, named: Option<&str>) -> anyhow::Result<String> {
+async fn changed(client: &Client, thread: &str, named: Option<&str>) -> anyhow::Result<String> {
     if let Some(turn) = named {
         return Ok(turn.to_owned());
     }
     let params = json!({ "threadId": thread, "includeTurns": true, "turnLimit": MAX_TURNS });
-    let read: ThreadReadResult = serde_json::from_value(call(peer, "thread/read", &params).await?)?;
+    let read: ThreadReadResult = call(client, "thread/read", &params).await?;
     let turns = read.thread.turns.unwrap_or_default();
     let changed = |turn: &&Turn| turn.files_changed.unwrap_or_default() > 0;
     match turns.iter().rev().find(changed) {

@@ -45,6 +45,8 @@ pub struct Options {
     pub capabilities: ClientCapabilities,
     /// Longest pause between two attempts to connect; the first ones are short.
     pub max_delay: Duration,
+    /// Whether a connection is made again when there is none any more. Otherwise the client ends with it.
+    pub reconnects: bool,
 }
 
 impl Options {
@@ -61,6 +63,7 @@ impl Options {
                 ..ClientCapabilities::default()
             },
             max_delay: Duration::from_secs(5),
+            reconnects: true,
         }
     }
 }

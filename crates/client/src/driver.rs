@@ -110,6 +110,7 @@ impl Driver {
             let started = Instant::now();
             match self.connection(&mut connect).await {
                 End::Closed(why) => break why,
+                End::Lost(why) if !self.options.reconnects => break why,
                 End::Lost(why) => {
                     if started.elapsed() > STABLE {
                         pause = FIRST_PAUSE;

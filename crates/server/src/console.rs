@@ -72,6 +72,18 @@ pub fn stream(text: &str) {
     drop(out.flush());
 }
 
+/// Returns the columns of the terminal.
+pub fn width() -> usize {
+    textwrap::termwidth()
+}
+
+/// Writes text for a terminal to stdout as it is: nothing of another author in it acts on the terminal.
+pub fn painted(text: &str) {
+    let mut out = std::io::stdout().lock();
+    drop(out.write_all(text.as_bytes()));
+    drop(out.flush());
+}
+
 /// Writes lines that [`quoted`] has made to stdout.
 pub fn say_quoted(lines: &str) {
     drop(writeln!(

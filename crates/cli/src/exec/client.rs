@@ -1,20 +1,25 @@
 //! The client side: handshake, Thread, one Turn or two, notifications, approvals.
 
+use std::collections::VecDeque;
 use std::future::pending;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use bobbin_model::{Effort, SandboxProfile};
-use bobbin_peer::{Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
+use bobbin_client::{Answer, Client, Event, Events, Question as Asked, ThreadState};
+use bobbin_framing::Transport;
+use bobbin_model::{Decision, Effort, SandboxProfile};
+use bobbin_native_wire::item::approval::ApprovalRequestParams;
+use bobbin_native_wire::item::usage::TokenUsage;
 use bobbin_prompts::OwnCommand;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::question::{ASK_LESS, Question};
-use super::render::{Output, Record, Screen, TICK, TurnEnd};
+use super::question::{Question, Reply};
+use super::render::{Output, Record, Screen, TICK, TurnEnd, change_of};
 use super::schema::OutputSchema;
-use crate::call::{call, initialize};
+use crate::call::{Once, asking};
 use crate::threads;
 use bobbin_server::console;
 use bobbin_server::signals::Signals;
@@ -90,53 +95,13 @@ pub(super) enum End {
 pub(super) struct Ended {
     pub(super) thread: String,
     pub(super) turn: String,
-    pub(super) usage: Value,
-    pub(super) cost: Value,
+    pub(super) usage: Option<TokenUsage>,
+    pub(super) cost: Option<f64>,
     pub(super) end: End,
 }
 
-/// Notifications that may wait to be shown; the connection waits beyond.
-const WAITING: usize = 1024;
 /// How long an interrupted Turn may take to end.
 const ENDING: Duration = Duration::from_secs(10);
-
-enum Arrived {
-    Notification(String, Value),
-    Approval(Value, Responder),
-}
-
-/// Hands over what arrives, in order.
-fn handlers(arrived: mpsc::Sender<Arrived>) -> Handlers {
-    let approvals = arrived.clone();
-    Handlers::new()
-        .on_call_deferred(
-            "item/approval/request",
-            Mode::ordered("in"),
-            move |cx, responder| {
-                let approvals = approvals.clone();
-                async move {
-                    let params = value(cx.params.as_deref());
-                    drop(approvals.send(Arrived::Approval(params, responder)).await);
-                }
-            },
-        )
-        .fallback_notification_deferred(Mode::ordered("in"), move |cx| {
-            let arrived = arrived.clone();
-            let params = value(cx.params.as_deref());
-            async move {
-                drop(
-                    arrived
-                        .send(Arrived::Notification(cx.method.to_string(), params))
-                        .await,
-                );
-            }
-        })
-}
-
-fn value(raw: Option<&serde_json::value::RawValue>) -> Value {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-        .unwrap_or_default()
-}
 
 /// Runs the request and returns how it ended.
 ///
@@ -147,19 +112,25 @@ pub(super) async fn run(
     request: Request,
     signals: &mut Signals,
 ) -> anyhow::Result<Ended> {
-    let (arrived, inbox) = mpsc::channel(WAITING);
-    let peer = Peer::start(transport, PeerOptions::default(), |_| handlers(arrived))?;
-    let handle = peer.handle();
-    let mut client = Client {
-        peer: handle.clone(),
-        inbox,
+    let mut options = asking("bobbin-exec");
+    let capabilities = &mut options.capabilities;
+    capabilities.approval_support = request.approvals != Approvals::Nobody;
+    capabilities.command_execution_streaming = true;
+    capabilities.streaming_support = request.output == Output::Text;
+    capabilities.person = Some(request.approvals == Approvals::AskHere);
+    let (client, events) = Client::start(Once(Some(transport)), options);
+    let mut run = Run {
+        client: client.clone(),
+        events,
+        early: VecDeque::new(),
+        state: ThreadState::default(),
         signals,
         screen: Screen::new(request.output),
         request,
     };
-    let ended = client.run().await;
-    drop(client);
-    handle.shutdown().await;
+    let ended = run.run().await;
+    client.close().await;
+    run.events.ended().await;
     ended
 }
 
@@ -170,15 +141,40 @@ enum Interrupt {
     Timeout,
 }
 
-struct Client<'a> {
-    peer: PeerHandle,
-    inbox: mpsc::Receiver<Arrived>,
+struct Run<'a> {
+    client: Client,
+    events: Events,
+    /// Events that came while a request waited for its answer.
+    early: VecDeque<Event>,
+    /// The Turns that this run starts.
+    state: ThreadState,
     signals: &'a mut Signals,
     screen: Screen,
     request: Request,
 }
 
-impl Client<'_> {
+impl Run<'_> {
+    /// Makes a request, and takes events meanwhile: the connection waits for both.
+    async fn call<R: DeserializeOwned>(
+        &mut self,
+        method: &'static str,
+        params: &(impl Serialize + Sync),
+    ) -> anyhow::Result<R> {
+        let request = self.client.send(method, params);
+        let mut request = std::pin::pin!(request);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut request => return Ok(result?),
+                event = self.events.next() => match event {
+                    Some(Event::Closed { why }) => bail!(why),
+                    Some(event) => self.early.push_back(event),
+                    None => bail!("the client has ended"),
+                },
+            }
+        }
+    }
+
     async fn run(&mut self) -> anyhow::Result<Ended> {
         let thread = self.open().await?;
         self.note_default_model(&thread).await;
@@ -191,13 +187,13 @@ impl Client<'_> {
                 return Ok(Ended {
                     thread,
                     turn,
-                    usage: Value::Null,
-                    cost: Value::Null,
+                    usage: None,
+                    cost: None,
                     end: End::Detached,
                 });
             }
             let (end, record) = self.follow(&thread, &turn).await?;
-            let (usage, cost) = (record.usage.clone(), record.cost.clone());
+            let (usage, cost) = (record.usage, record.cost);
             let end = match self.judge(end, record) {
                 // The model sees what is wrong, once.
                 End::WrongForm(fault) if !std::mem::replace(&mut repeated, true) => {
@@ -240,22 +236,14 @@ impl Client<'_> {
         }
     }
 
-    /// Shakes hands and opens the Thread; returns its id.
+    /// Opens the Thread; returns its id.
     async fn open(&mut self) -> anyhow::Result<String> {
-        let Self { peer, request, .. } = self;
-        let capabilities = json!({
-            "approvalSupport": request.approvals != Approvals::Nobody,
-            "commandExecutionStreaming": true,
-            "streamingSupport": request.output == Output::Text,
-            "workspaceTrust": true,
-            "person": request.approvals == Approvals::AskHere,
-        });
-        initialize(peer, "bobbin-exec", &capabilities).await?;
-        if let Some(fingerprints) = &request.trusted {
+        if let Some(fingerprints) = self.request.trusted.take() {
             // A server that runs already puts it into effect.
             let params = json!({ "trusted": true, "fingerprints": fingerprints });
-            call(peer, "workspace/trust/set", &params).await?;
+            self.call::<Value>("workspace/trust/set", &params).await?;
         }
+        let request = &self.request;
         let identity = json!({ "channelName": "exec", "workspacePath": request.workspace });
         let mut config = json!({});
         if let Some(model) = &request.model {
@@ -269,38 +257,41 @@ impl Client<'_> {
         }
         let thread = match &request.thread {
             ThreadChoice::New => {
-                if let (None, Some(own)) = (&request.model, &request.own_default) {
+                let own = request.own_default.clone().filter(|_| request.model.is_none());
+                if let Some(own) = own {
                     // The server may have been started by a program without these variables.
-                    let defaults = call(peer, "workspace/defaults/read", &json!({})).await?;
+                    let defaults: Value = self.call("workspace/defaults/read", &json!({})).await?;
                     if defaults["model"] != own.as_str() {
                         config["model"] = own.as_str().into();
                     }
                 }
                 let params = json!({ "identity": identity, "config": config });
-                let started = call(peer, "thread/start", &params).await?;
+                let started: Value = self.call("thread/start", &params).await?;
                 return text(&started, "/thread/id");
             }
-            ThreadChoice::Last => threads::last(peer, &request.workspace).await?,
+            ThreadChoice::Last => threads::last(&self.client, &request.workspace).await?,
             ThreadChoice::Id(id) => id.clone(),
         };
         if config != json!({}) {
-            configure(peer, &thread, &config).await?;
+            self.configure(&thread, &config).await?;
         }
         Ok(thread)
     }
 
     /// Notes which model answers where no setting and no flag names one.
-    async fn note_default_model(&self, thread: &str) {
+    async fn note_default_model(&mut self, thread: &str) {
         let request = &self.request;
         if request.model.is_some() || request.agent.is_some() || request.output == Output::Json {
             return;
         }
-        let read = call(&self.peer, "thread/read", &json!({ "threadId": thread })).await;
+        let read = self
+            .call::<Value>("thread/read", &json!({ "threadId": thread }))
+            .await;
         if read.is_ok_and(|read| read["thread"]["configuration"]["model"].is_string()) {
             return;
         }
         // A server of an earlier version has no such method.
-        let defaults = call(&self.peer, "workspace/defaults/read", &json!({})).await;
+        let defaults = self.call::<Value>("workspace/defaults/read", &json!({})).await;
         if let Ok(defaults) = defaults
             && let Some(notice) = defaults["notice"].as_str()
         {
@@ -309,12 +300,12 @@ impl Client<'_> {
     }
 
     /// Notes which MCP servers were missing in the Turn, and why.
-    async fn note_tool_servers(&self) {
+    async fn note_tool_servers(&mut self) {
         if self.request.output == Output::Json {
             return;
         }
         // A server of Bobbin without this method has no such servers.
-        let Ok(status) = call(&self.peer, "mcp/status/list", &json!({})).await else {
+        let Ok(status) = self.call::<Value>("mcp/status/list", &json!({})).await else {
             return;
         };
         let servers = status["servers"].as_array();
@@ -329,12 +320,12 @@ impl Client<'_> {
 
     /// Makes a prompt such as `/review main` the command that it names, if the server has one. Other prompts may start
     /// with a path.
-    async fn name_command(&self, input: &mut Value) -> anyhow::Result<()> {
+    async fn name_command(&mut self, input: &mut Value) -> anyhow::Result<()> {
         let Some(text) = input[0]["text"].as_str().filter(|text| text.starts_with('/')) else {
             return Ok(());
         };
         let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let listed = call(&self.peer, "command/list", &json!({})).await?;
+        let listed: Value = self.call("command/list", &json!({})).await?;
         let is_prompt = |command: &&Value| {
             let own = || OwnCommand::find(&name[1..]).is_some();
             command["name"] == name && (command["category"] == "custom" || own())
@@ -351,7 +342,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    async fn start(&self, thread: &str, input: &Value) -> anyhow::Result<String> {
+    async fn start(&mut self, thread: &str, input: &Value) -> anyhow::Result<String> {
         let mut params =
             json!({ "threadId": thread, "input": input, "reasoningEffort": self.request.effort });
         if !self.request.allow.is_empty() {
@@ -360,7 +351,7 @@ impl Client<'_> {
         if let Some(profile) = self.request.sandbox {
             params["sandbox"] = json!(profile);
         }
-        let started = call(&self.peer, "turn/start", &params).await?;
+        let started: Value = self.call("turn/start", &params).await?;
         let turn = text(&started, "/turn/id")?;
         if self.request.output == Output::Json {
             console::data(
@@ -385,34 +376,34 @@ impl Client<'_> {
                 None => self.request.deadline,
             };
             let wanted = tokio::select! {
-                arrived = self.inbox.recv() => {
-                    match arrived {
-                        None if interrupt.is_some() => return Ok(self.interrupted(interrupt, "the server ended")),
+                event = next(&mut self.early, &mut self.events) => {
+                    match event {
+                        None if interrupt.is_some() => return Ok(self.interrupted(turn, interrupt, "the server ended")),
                         None => bail!("the connection to the server ended before the turn did"),
-                        Some(Arrived::Approval(params, responder)) => {
+                        Some(Event::Asked(Asked::Approval(params))) => {
                             let decision = self.decide(&params, deadline).await;
                             if let Err(by) = decision {
                                 interrupt.get_or_insert((by, Instant::now() + ENDING));
                             }
-                            let decision = decision.unwrap_or("cancel");
-                            cancelled_here |= decision == "cancel";
-                            responder.ok(json!({ "decision": decision }));
+                            let decision = decision.unwrap_or(Decision::Cancel);
+                            cancelled_here |= decision == Decision::Cancel;
+                            self.client.answer(&params.request_id, Answer::Decision(decision)).await;
                         }
-                        Some(Arrived::Notification(method, params)) => {
-                            if !is_of(thread, &params) {
-                                continue;
-                            }
-                            match self.screen.show(&method, &params) {
-                                None => {}
-                                Some(TurnEnd::Completed) => return Ok((End::Done(String::new()), self.screen.take_record())),
-                                Some(TurnEnd::Failed(error)) => return Ok((End::Failed(error), self.screen.take_record())),
-                                Some(TurnEnd::Cancelled(_)) if cancelled_here && interrupt.is_none() => {
-                                    let mut record = self.screen.take_record();
-                                    return Ok((End::Refused(record.refused.take().unwrap_or_default()), record));
+                        Some(Event::Notification(news)) if news.thread.as_deref() == Some(thread) => {
+                            self.state.apply(&news);
+                            let end = self.screen.show(&news, self.state.turn(turn));
+                            let Some(end) = end else { continue };
+                            let end = match end {
+                                TurnEnd::Completed => End::Done(String::new()),
+                                TurnEnd::Failed(error) => End::Failed(error),
+                                TurnEnd::Cancelled(_) if cancelled_here && interrupt.is_none() => {
+                                    End::Refused(self.state.turn(turn).map(Record::last_asked).unwrap_or_default())
                                 }
-                                Some(TurnEnd::Cancelled(reason)) => return Ok(self.interrupted(interrupt, &reason)),
-                            }
+                                TurnEnd::Cancelled(reason) => return Ok(self.interrupted(turn, interrupt, &reason)),
+                            };
+                            return Ok((end, self.record(turn)));
                         }
+                        Some(_) => {}
                     }
                     continue;
                 }
@@ -425,58 +416,89 @@ impl Client<'_> {
             };
             // A second Ctrl-C, or a Turn that does not end, is not waited for.
             if interrupt.is_some() {
-                return Ok(self.interrupted(interrupt, "it was not waited for"));
+                return Ok(self.interrupted(turn, interrupt, "it was not waited for"));
             }
             interrupt = Some((wanted, Instant::now() + ENDING));
             let params = json!({ "threadId": thread, "turnId": turn });
             // The Turn may be over by now; its end is on its way then.
-            drop(call(&self.peer, "turn/interrupt", &params).await);
+            drop(self.call::<Value>("turn/interrupt", &params).await);
         }
     }
 
-    fn interrupted(&mut self, by: Option<(Interrupt, Instant)>, reason: &str) -> (End, Record) {
+    fn record(&self, turn: &str) -> Record {
+        self.state.turn(turn).map(Record::of).unwrap_or_default()
+    }
+
+    fn interrupted(&mut self, turn: &str, by: Option<(Interrupt, Instant)>, reason: &str) -> (End, Record) {
         self.screen.break_line();
         let end = match by {
             Some((Interrupt::Timeout, _)) => End::TimedOut,
             Some((Interrupt::Keyboard, _)) => End::Interrupted("from the keyboard".to_owned()),
             None => End::Interrupted(format!("by another client or by a server that stops: {reason}")),
         };
-        (end, self.screen.take_record())
+        (end, self.record(turn))
     }
 
     /// Returns the decision, or why the Turn ends instead of one.
-    async fn decide(&mut self, params: &Value, deadline: Option<Instant>) -> Result<&'static str, Interrupt> {
-        let decision = match self.request.approvals {
-            Approvals::AcceptAll => "accept",
-            Approvals::Nobody => "decline",
+    async fn decide(
+        &mut self,
+        params: &ApprovalRequestParams,
+        deadline: Option<Instant>,
+    ) -> Result<Decision, Interrupt> {
+        let reply = match self.request.approvals {
+            Approvals::AcceptAll => return Ok(Decision::Accept),
+            Approvals::Nobody => return Ok(Decision::Decline),
             Approvals::AskHere => {
                 self.screen.break_line();
-                let question = Question::new(params, self.screen.change_of(params));
+                let turn = self.state.turn(&params.turn_id);
+                let question = Question::new(params, turn.and_then(|turn| change_of(turn, params)));
                 // Blocks a thread of its own: the user may take as long as they like.
                 let answer = tokio::task::spawn_blocking(move || question.ask());
                 tokio::select! {
-                    answer = answer => answer.unwrap_or("decline"),
+                    answer = answer => answer.unwrap_or(Reply::Decided(Decision::Decline)),
                     () = self.signals.next() => return Err(Interrupt::Keyboard),
                     () = until(deadline) => return Err(Interrupt::Timeout),
                 }
             }
         };
-        if decision == "cancel" {
-            self.screen.refuse();
-        }
-        if decision == ASK_LESS {
+        let Reply::Decided(decision) = reply else {
             let change = json!({ "defaultApprovalPolicy": "sandboxed" });
-            match call(&self.peer, "workspace/config/update", &change).await {
+            match self.call::<Value>("workspace/config/update", &change).await {
                 Ok(_) => console::note(
                     "what the sandbox confines runs unasked in this workspace from now on; \
                      `bobbin config set --folder Permissions.DefaultApprovalPolicy default` takes that back",
                 ),
                 Err(error) => console::complain(&format!("the setting was not stored: {error:#}")),
             }
-            return Ok("accept");
-        }
+            return Ok(Decision::Accept);
+        };
         Ok(decision)
     }
+
+    /// Changes members of a Thread's configuration; the rest of it stays.
+    async fn configure(&mut self, thread: &str, members: &Value) -> anyhow::Result<()> {
+        let params = json!({ "threadId": thread, "includeTurns": false });
+        let read: Value = self.call("thread/read", &params).await?;
+        let mut config = match &read["thread"]["configuration"] {
+            Value::Object(config) => Value::Object(config.clone()),
+            _ => json!({}),
+        };
+        for (name, value) in members.as_object().into_iter().flatten() {
+            config[name] = value.clone();
+        }
+        let params = json!({ "threadId": thread, "config": config });
+        self.call::<Value>("thread/config/update", &params).await?;
+        Ok(())
+    }
+}
+
+/// Returns the next event; `None` when the server is gone.
+async fn next(early: &mut VecDeque<Event>, events: &mut Events) -> Option<Event> {
+    let event = match early.pop_front() {
+        Some(event) => Some(event),
+        None => events.next().await,
+    };
+    event.filter(|event| !matches!(event, Event::Closed { .. }))
 }
 
 /// Waits for a moment, if there is one.
@@ -485,30 +507,6 @@ pub(super) async fn until(deadline: Option<Instant>) {
         Some(at) => sleep_until(at).await,
         None => pending().await,
     }
-}
-
-/// Whether a notification is about this Thread.
-fn is_of(thread: &str, params: &Value) -> bool {
-    let named = params["threadId"]
-        .as_str()
-        .or_else(|| params["thread"]["id"].as_str());
-    named == Some(thread)
-}
-
-/// Changes members of a Thread's configuration; the rest of it stays.
-async fn configure(peer: &PeerHandle, thread: &str, members: &Value) -> anyhow::Result<()> {
-    let params = json!({ "threadId": thread, "includeTurns": false });
-    let read = call(peer, "thread/read", &params).await?;
-    let mut config = match &read["thread"]["configuration"] {
-        Value::Object(config) => Value::Object(config.clone()),
-        _ => json!({}),
-    };
-    for (name, value) in members.as_object().into_iter().flatten() {
-        config[name] = value.clone();
-    }
-    let params = json!({ "threadId": thread, "config": config });
-    call(peer, "thread/config/update", &params).await?;
-    Ok(())
 }
 
 fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {

@@ -20,9 +20,10 @@ use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_agent_api::trust::TrustChange;
 use bobbin_model::{Effort, SandboxProfile};
 use bobbin_models::OFFLINE;
+use bobbin_native_wire::item::usage::TokenUsage;
 use bobbin_rules::{Rule, RuleText};
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use bobbin_config::Config;
@@ -350,7 +351,7 @@ fn conclude(ended: &Ended, output: Output) -> ExitCode {
         console::complain(&complaint);
     }
     if output != Output::Json
-        && let Some(used) = used(&ended.usage, &ended.cost)
+        && let Some(used) = ended.usage.as_ref().map(|usage| used(usage, ended.cost))
     {
         console::note(&used);
     }
@@ -363,23 +364,22 @@ fn effort(name: &str) -> Result<Effort, String> {
 }
 
 /// Returns what a Turn has used, as a line for the user.
-fn used(usage: &Value, cost: &Value) -> Option<String> {
-    let tokens = |name: &str| usage[name].as_u64().map(grouped);
-    let part = |name: &str, what: &str| match tokens(name) {
-        Some(tokens) => format!(" ({tokens} {what})"),
+fn used(usage: &TokenUsage, cost: Option<f64>) -> String {
+    let part = |tokens: Option<u64>, what: &str| match tokens {
+        Some(tokens) => format!(" ({} {what})", grouped(tokens)),
         None => String::new(),
     };
-    let cost = cost.as_f64().map_or_else(String::new, |cost| {
+    let cost = cost.map_or_else(String::new, |cost| {
         let digits = if cost < 0.01 { 4 } else { 2 };
         format!(", ${cost:.digits$}")
     });
-    Some(format!(
+    format!(
         "{} in{}, {} out{}{cost}",
-        tokens("inputTokens")?,
-        part("cachedInputTokens", "cached"),
-        tokens("outputTokens")?,
-        part("reasoningOutputTokens", "reasoning"),
-    ))
+        grouped(usage.input_tokens),
+        part(usage.cached_input_tokens, "cached"),
+        grouped(usage.output_tokens),
+        part(usage.reasoning_output_tokens, "reasoning"),
+    )
 }
 
 /// Returns a number with a comma in front of every three digits.
@@ -426,12 +426,16 @@ mod tests {
 
     #[test]
     fn the_use_of_a_turn_is_one_line() {
-        let usage = json!({ "inputTokens": 5380, "cachedInputTokens": 4304, "outputTokens": 10 });
-        let line = |cost: Value| used(&usage, &cost).unwrap();
-        assert_eq!(line(json!(0.003_093)), "5,380 in (4,304 cached), 10 out, $0.0031");
-        assert_eq!(line(json!(1234.5)), "5,380 in (4,304 cached), 10 out, $1234.50");
-        assert_eq!(line(Value::Null), "5,380 in (4,304 cached), 10 out");
+        let usage = TokenUsage {
+            input_tokens: 5380,
+            cached_input_tokens: Some(4304),
+            output_tokens: 10,
+            ..TokenUsage::default()
+        };
+        let line = |cost| used(&usage, cost);
+        assert_eq!(line(Some(0.003_093)), "5,380 in (4,304 cached), 10 out, $0.0031");
+        assert_eq!(line(Some(1234.5)), "5,380 in (4,304 cached), 10 out, $1234.50");
+        assert_eq!(line(None), "5,380 in (4,304 cached), 10 out");
         assert_eq!(grouped(1_000_000), "1,000,000");
-        assert_eq!(used(&Value::Null, &Value::Null), None);
     }
 }

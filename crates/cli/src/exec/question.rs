@@ -5,8 +5,8 @@
 
 use std::io::BufRead as _;
 
-use bobbin_model::{Lines, marked, visible};
-use serde_json::Value;
+use bobbin_model::{Decision, Lines, marked, visible};
+use bobbin_native_wire::item::approval::ApprovalRequestParams;
 
 use bobbin_server::console;
 
@@ -15,48 +15,65 @@ pub(super) struct Question {
     text: String,
     /// Lines on the screen of the change that are not shown yet.
     more: Vec<String>,
-    answers: Vec<&'static str>,
+    answers: Vec<Reply>,
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reply {
+    Decided(Decision),
+    /// Allows what is asked about, and has everything that the sandbox confines run unasked from now on.
+    AskLess,
 }
 
 /// Most lines of a change that are shown unasked: they fit on a screen, with the question.
 const MAX_LINES: usize = 40;
 
-/// Each answer's decision, and what the user types.
-const ANSWERS: &[(&str, &[&str])] = &[
-    ("accept", &["y", "Y", "yes"]),
-    ("decline", &["n", "N", "no"]),
-    ("acceptForSession", &["s", "S", "session"]),
-    ("cancel", &["c", "C", "cancel"]),
-    ("acceptAlways", &["always"]),
-    (ASK_LESS, &["sandbox"]),
+/// Each answer, what the user types, and how the line that names the answers has it.
+const ANSWERS: &[(Reply, &[&str], &str)] = &[
+    (Reply::Decided(Decision::Accept), &["y", "Y", "yes"], "[y]es"),
+    (Reply::Decided(Decision::Decline), &["n", "N", "no"], "[n]o"),
+    (
+        Reply::Decided(Decision::AcceptForSession),
+        &["s", "S", "session"],
+        "[s]ession",
+    ),
+    (
+        Reply::Decided(Decision::Cancel),
+        &["c", "C", "cancel"],
+        "[c]ancel the turn",
+    ),
+    (
+        Reply::Decided(Decision::AcceptAlways),
+        &["always"],
+        "or type always",
+    ),
+    (Reply::AskLess, &["sandbox"], "or type sandbox"),
 ];
-
-/// Allows what is asked about, and has everything that the sandbox confines run unasked from now on.
-pub(super) const ASK_LESS: &str = "askLess";
 
 impl Question {
     /// Puts the params of an `item/approval/request` into words, with the change that the call would make.
-    pub(super) fn new(params: &Value, change: Option<Vec<String>>) -> Self {
-        let one_line = |name: &str| visible(params[name].as_str().unwrap_or_default(), Lines::One);
-        let offered = params["availableDecisions"].as_array();
-        let answers = ANSWERS.iter().map(|(decision, _)| *decision);
-        let is_confined = params["confined"] == true;
-        let answers: Vec<&str> = answers
-            .filter(|answer| match *answer {
-                ASK_LESS => is_confined,
-                answer => offered.is_none_or(|offered| offered.iter().any(|one| one == answer)),
+    pub(super) fn new(params: &ApprovalRequestParams, change: Option<Vec<String>>) -> Self {
+        let one_line = |text: &str| visible(text, Lines::One).into_owned();
+        let offered = params.available_decisions.as_ref();
+        let is_confined = params.confined;
+        let answers = ANSWERS.iter().map(|(answer, ..)| *answer);
+        let answers: Vec<Reply> = answers
+            .filter(|answer| match answer {
+                Reply::AskLess => is_confined,
+                Reply::Decided(decision) => offered.is_none_or(|offered| offered.contains(decision)),
             })
             .collect();
-        let mut text = match one_line("reason") {
+        let mut text = match one_line(params.reason.as_deref().unwrap_or_default()) {
             reason if reason.is_empty() => "The agent needs your approval.".to_owned(),
             reason => console::quoted("? ", &reason),
         };
         // Each line behind a sign: none can pass for a line of ours.
-        for line in marked(params["operation"].as_str().unwrap_or_default()).split('\n') {
+        for line in marked(&params.operation).split('\n') {
             text.push('\n');
             text += &console::quoted("  | ", line);
         }
-        let target = one_line("target");
+        let target = one_line(&params.target);
         if !target.is_empty() {
             text.push('\n');
             text += &console::labelled("  in ", &target);
@@ -66,12 +83,12 @@ impl Question {
         let rest = more.split_off(more.len().min(MAX_LINES));
         let shown = std::mem::replace(&mut more, rest);
         text += &lines_of(&shown);
-        if answers.contains(&"acceptForSession") {
+        if answers.contains(&Reply::Decided(Decision::AcceptForSession)) {
             text.push('\n');
             text += &console::labelled("  session: ", &covered(params));
         }
-        if answers.contains(&"acceptAlways") {
-            let scope = match one_line("alwaysScopeKey") {
+        if answers.contains(&Reply::Decided(Decision::AcceptAlways)) {
+            let scope = match one_line(params.always_scope_key.as_deref().unwrap_or_default()) {
                 scope if scope.is_empty() => "this exact request".to_owned(),
                 scope => match scope.strip_prefix("shell:") {
                     Some(start) => format!("`{start} …` in the sandbox"),
@@ -91,18 +108,18 @@ impl Question {
     }
 
     /// Asks until there is an answer and returns the decision.
-    pub(super) fn ask(mut self) -> &'static str {
+    pub(super) fn ask(mut self) -> Reply {
         console::ask(&self.text);
         loop {
             console::ask(&self.prompt());
             let mut line = String::new();
             if std::io::stdin().lock().read_line(&mut line).unwrap_or(0) == 0 {
-                return "decline";
+                return Reply::Decided(Decision::Decline);
             }
             if line.trim() == "d" && !self.more.is_empty() {
                 console::ask(&lines_of(&std::mem::take(&mut self.more)));
-            } else if let Some(decision) = self.meaning(line.trim()) {
-                return decision;
+            } else if let Some(answer) = self.meaning(line.trim()) {
+                return answer;
             } else if !line.trim().is_empty() {
                 console::ask(&self.misunderstood());
             }
@@ -111,7 +128,8 @@ impl Question {
 
     /// Returns the line for an answer that is none.
     fn misunderstood(&self) -> String {
-        let words: Vec<&str> = self.offered().filter_map(last_word).collect();
+        let words = self.offered().filter_map(row_of);
+        let words: Vec<&str> = words.filter_map(|(_, words, _)| words.last().copied()).collect();
         let more = if self.more.is_empty() { "" } else { "d, " };
         format!("\nThat is no answer. Type {more}{}.", words.join(", "))
     }
@@ -122,39 +140,29 @@ impl Question {
         if !self.more.is_empty() {
             keys.push(format!("[d] shows {} more lines", self.more.len()));
         }
-        for answer in self.offered() {
-            keys.push(
-                match answer {
-                    "accept" => "[y]es",
-                    "decline" => "[n]o",
-                    "acceptForSession" => "[s]ession",
-                    "cancel" => "[c]ancel the turn",
-                    ASK_LESS => "or type sandbox",
-                    _ => "or type always",
-                }
-                .to_owned(),
-            );
-        }
+        let named = self.offered().filter_map(row_of);
+        keys.extend(named.map(|(_, _, key)| (*key).to_owned()));
         format!("\nAllow? {}: ", keys.join(", "))
     }
 
     /// Returns the answers that count now: what is not shown cannot be allowed.
-    fn offered(&self) -> impl Iterator<Item = &'static str> {
+    fn offered(&self) -> impl Iterator<Item = Reply> {
         let whole = self.more.is_empty();
         let answers = self.answers.iter().copied();
-        answers.filter(move |answer| whole || matches!(*answer, "decline" | "cancel"))
+        answers.filter(move |answer| {
+            whole || matches!(answer, Reply::Decided(Decision::Decline | Decision::Cancel))
+        })
     }
 
-    fn meaning(&self, typed: &str) -> Option<&'static str> {
-        let (decision, _) = ANSWERS.iter().find(|(_, words)| words.contains(&typed))?;
-        self.offered().find(|answer| answer == decision)
+    fn meaning(&self, typed: &str) -> Option<Reply> {
+        let (answer, ..) = ANSWERS.iter().find(|(_, words, _)| words.contains(&typed))?;
+        self.offered().find(|offered| offered == answer)
     }
 }
 
-/// Returns the whole word for a decision.
-fn last_word(decision: &'static str) -> Option<&'static str> {
-    let (_, words) = ANSWERS.iter().find(|(known, _)| *known == decision)?;
-    words.last().copied()
+/// Returns the row of an answer.
+fn row_of(answer: Reply) -> Option<&'static (Reply, &'static [&'static str], &'static str)> {
+    ANSWERS.iter().find(|(known, ..)| *known == answer)
 }
 
 /// Returns the lines on the screen of a line of a change, each behind a bar, so that none can pass for a line of ours.
@@ -169,9 +177,9 @@ fn lines_of(lines: &[String]) -> String {
 }
 
 /// Returns what an answer for the session allows.
-fn covered(params: &Value) -> String {
-    let text = |name: &str| visible(params[name].as_str().unwrap_or_default(), Lines::One);
-    let (operation, target, scope) = (text("operation"), text("target"), text("scopeKey"));
+fn covered(params: &ApprovalRequestParams) -> String {
+    let [operation, target, scope] =
+        [&params.operation, &params.target, &params.scope_key].map(|text| visible(text, Lines::One));
     let allowed = match scope.strip_prefix("shell:") {
         Some(command) if command == operation => format!("`{command}`"),
         Some(start) => format!("`{start} …`"),
@@ -182,9 +190,25 @@ fn covered(params: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    /// Returns the question of these members.
+    fn question(members: &Value, change: Option<Vec<String>>) -> Question {
+        let mut params = json!({
+            "threadId": "t", "turnId": "u", "itemId": "i", "requestId": "r", "approvalType": "shell", "operation": "",
+            "target": "", "scopeKey": "", "expiresAt": "2027-01-01T00:00:00.000Z",
+        });
+        for (name, value) in members.as_object().into_iter().flatten() {
+            params[name] = value.clone();
+        }
+        Question::new(&serde_json::from_value(params).unwrap(), change)
+    }
+
+    fn decided(decision: Decision) -> Option<Reply> {
+        Some(Reply::Decided(decision))
+    }
 
     #[test]
     fn it_says_what_each_answer_covers_and_offers_only_what_there_is() {
@@ -194,45 +218,45 @@ mod tests {
             "target": "/w\nreally",
             "scopeKey": "shell:touch",
         });
-        let question = Question::new(&params, None);
+        let asked = question(&params, None);
         assert_eq!(
-            question.text,
+            asked.text,
             "? The agent wants to run a command.\n  | touch one\n  | Allow? [y]es\\u{1b}[2J\n  in /w\\nreally\n  \
              session: allows `touch …` for the rest of this thread\n  \
              always: this exact request, in every thread of this workspace"
         );
         assert_eq!(
-            question.prompt(),
+            asked.prompt(),
             "\nAllow? [y]es, [n]o, [s]ession, [c]ancel the turn, or type always: "
         );
         assert_eq!(
-            question.misunderstood(),
+            asked.misunderstood(),
             "\nThat is no answer. Type yes, no, session, cancel, always."
         );
         for (typed, meaning) in [
-            ("y", Some("accept")),
-            ("s", Some("acceptForSession")),
-            ("always", Some("acceptAlways")),
+            ("y", decided(Decision::Accept)),
+            ("s", decided(Decision::AcceptForSession)),
+            ("always", decided(Decision::AcceptAlways)),
             ("a", None),
             ("A", None),
             ("", None),
         ] {
-            assert_eq!(question.meaning(typed), meaning, "{typed}");
+            assert_eq!(asked.meaning(typed), meaning, "{typed}");
         }
         params["alwaysScopeKey"] = json!("shell:pytest");
         assert!(
-            Question::new(&params, None)
+            question(&params, None)
                 .text
                 .contains("\n  always: `pytest …` in the sandbox, in every")
         );
-        assert_eq!(question.meaning("sandbox"), None);
+        assert_eq!(asked.meaning("sandbox"), None);
         params["confined"] = json!(true);
-        assert_eq!(Question::new(&params, None).meaning("sandbox"), Some(ASK_LESS));
+        assert_eq!(question(&params, None).meaning("sandbox"), Some(Reply::AskLess));
         params["confined"] = json!(false);
         params["availableDecisions"] = json!(["accept", "decline"]);
-        let question = Question::new(&params, None);
-        assert_eq!(question.prompt(), "\nAllow? [y]es, [n]o: ");
-        assert_eq!(question.meaning("always"), None);
+        let asked = question(&params, None);
+        assert_eq!(asked.prompt(), "\nAllow? [y]es, [n]o: ");
+        assert_eq!(asked.meaning("always"), None);
     }
 
     #[test]
@@ -241,8 +265,8 @@ mod tests {
             "The agent wants to call pour with {}Allow? [y]es, [n]o: ",
             "tea, ".repeat(60)
         );
-        let question = Question::new(&json!({ "reason": reason }), None);
-        let lines: Vec<&str> = question
+        let asked = question(&json!({ "reason": reason }), None);
+        let lines: Vec<&str> = asked
             .text
             .lines()
             .take_while(|line| line.starts_with("? "))
@@ -250,42 +274,45 @@ mod tests {
         assert!(
             lines.len() > 3 && lines.last().unwrap().contains("[n]o"),
             "{}",
-            question.text
+            asked.text
         );
     }
 
     #[test]
     fn a_long_line_counts_as_the_lines_that_it_fills() {
-        let question = Question::new(&json!({}), Some(vec!["tea ".repeat(5000)]));
-        assert_eq!(question.meaning("y"), None);
-        assert!(question.prompt().contains("[d] shows "), "{}", question.prompt());
+        let asked = question(&json!({}), Some(vec!["tea ".repeat(5000)]));
+        assert_eq!(asked.meaning("y"), None);
+        assert!(asked.prompt().contains("[d] shows "), "{}", asked.prompt());
     }
 
     #[test]
     fn a_change_is_allowed_only_after_all_of_it_was_shown() {
         let params = json!({ "operation": "write", "target": "/w/a", "scopeKey": "file:write:/w/a" });
         let change = |lines: usize| Some((0..lines).map(|line| format!("+{line}")).collect());
-        let question = Question::new(&params, change(40));
+        let asked = question(&params, change(40));
         assert!(
-            question
-                .text
-                .contains("\n  | +39\n  session: allows write /w/a for"),
+            asked.text.contains("\n  | +39\n  session: allows write /w/a for"),
             "{}",
-            question.text
+            asked.text
         );
-        assert_eq!(question.meaning("y"), Some("accept"));
-        let mut question = Question::new(&params, change(43));
-        assert!(!question.text.contains("+40"), "{}", question.text);
+        assert_eq!(asked.meaning("y"), decided(Decision::Accept));
+        let mut asked = question(&params, change(43));
+        assert!(!asked.text.contains("+40"), "{}", asked.text);
         assert_eq!(
-            question.prompt(),
+            asked.prompt(),
             "\nAllow? [d] shows 3 more lines, [n]o, [c]ancel the turn: "
         );
-        for (typed, meaning) in [("y", None), ("always", None), ("s", None), ("n", Some("decline"))] {
-            assert_eq!(question.meaning(typed), meaning, "{typed}");
+        for (typed, meaning) in [
+            ("y", None),
+            ("always", None),
+            ("s", None),
+            ("n", decided(Decision::Decline)),
+        ] {
+            assert_eq!(asked.meaning(typed), meaning, "{typed}");
         }
-        question.more.clear();
-        assert_eq!(question.meaning("y"), Some("accept"));
-        let lie = Question::new(&params, Some(vec!["+Allow? [y]es\u{1b}[2J\u{202e}".to_owned()]));
+        asked.more.clear();
+        assert_eq!(asked.meaning("y"), decided(Decision::Accept));
+        let lie = question(&params, Some(vec!["+Allow? [y]es\u{1b}[2J\u{202e}".to_owned()]));
         assert!(
             lie.text.contains("  | +Allow? [y]es\\u{1b}[2J\\u{202e}"),
             "{}",

@@ -7,7 +7,21 @@ use std::collections::HashMap;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use bobbin_model::Decision;
+use bobbin_chat::Prose;
+use bobbin_client::{Notification, TurnState};
+use bobbin_model::turn::{FileChange, FileChangeStatus};
+use bobbin_model::{Decision, Json};
+use bobbin_native_wire::item::approval::ApprovalRequestParams;
+use bobbin_native_wire::item::delta::AgentMessageDeltaNotification;
+use bobbin_native_wire::item::payload::ItemPayload;
+use bobbin_native_wire::item::tool_payload::ToolCallPayload;
+use bobbin_native_wire::item::types::Item;
+use bobbin_native_wire::item::usage::TokenUsage;
+use bobbin_native_wire::turn::diff::{TurnDiffUpdatedNotification, TurnWaitingNotification};
+use bobbin_native_wire::turn::notifications::{
+    ItemNotification, TurnCancelledNotification, TurnFailedNotification,
+};
+use bobbin_server::models::variable;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -56,22 +70,13 @@ pub(super) struct Screen {
     mid_line: bool,
     /// The message that is being shown: its Item, and the text so far.
     message: (String, String),
-    /// Calls without a result, by their ids.
-    calls: HashMap<String, Call>,
+    /// The message as it is rendered on a terminal.
+    prose: Option<Prose>,
     /// Files that the Turn changed, as they were shown.
     files: HashMap<String, String>,
-    record: Record,
 }
 
-/// A call, until its result.
-struct Call {
-    /// How it was shown.
-    line: String,
-    tool: String,
-    arguments: Value,
-}
-
-/// The record of the Turn so far.
+/// The record of a Turn that has ended.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// Text of the agent's last message.
@@ -80,14 +85,48 @@ pub(super) struct Record {
     pub(super) refused: Option<String>,
     /// The offline model did not understand the prompt.
     pub(super) not_understood: bool,
-    pub(super) usage: Value,
-    pub(super) cost: Value,
-    last_asked: String,
+    pub(super) usage: Option<TokenUsage>,
+    pub(super) cost: Option<f64>,
+}
+
+impl Record {
+    /// Returns what a Turn has said and done.
+    pub(super) fn of(turn: &TurnState) -> Self {
+        let mut record = Self {
+            usage: turn.turn.token_usage,
+            cost: turn.turn.cost,
+            ..Self::default()
+        };
+        let mut asked = "";
+        for item in &turn.items {
+            match &item.item.payload {
+                ItemPayload::AgentMessage(message) => message.text.clone_into(&mut record.answer),
+                ItemPayload::Error(error) if error.code == "not_understood" => record.not_understood = true,
+                ItemPayload::ApprovalRequest(request) => asked = &request.operation,
+                // An interrupt settles open questions as `cancel`; exec's own `cancel` is known where it is given.
+                ItemPayload::ApprovalResponse(response) if response.decision == Decision::Decline => {
+                    record.refused.get_or_insert_with(|| asked.to_owned());
+                }
+                _ => {}
+            }
+        }
+        record
+    }
+
+    /// Returns the operation that a Turn has asked about last.
+    pub(super) fn last_asked(turn: &TurnState) -> String {
+        let asked = turn.items.iter().rev().find_map(|item| match &item.item.payload {
+            ItemPayload::ApprovalRequest(request) => Some(request.operation.clone()),
+            _ => None,
+        });
+        asked.unwrap_or_default()
+    }
 }
 
 impl Screen {
     pub(super) fn new(output: Output) -> Self {
         let now = Instant::now();
+        let is_rendered = output == Output::Text && std::io::stdout().is_terminal();
         Self {
             output,
             spins: output != Output::Json && std::io::stderr().is_terminal(),
@@ -97,15 +136,9 @@ impl Screen {
             ticks: 0,
             mid_line: false,
             message: Default::default(),
-            calls: HashMap::new(),
+            prose: is_rendered.then(|| Prose::new(variable("NO_COLOR").is_none())),
             files: HashMap::new(),
-            record: Record::default(),
         }
-    }
-
-    /// Returns what the Turn has said and done, and starts the next one without it.
-    pub(super) fn take_record(&mut self) -> Record {
-        std::mem::take(&mut self.record)
     }
 
     /// Whether [`Screen::tick`] shows anything.
@@ -151,42 +184,40 @@ impl Screen {
         }
     }
 
-    /// Shows a notification. Returns how the Turn ended, if this is its end.
-    pub(super) fn show(&mut self, method: &str, params: &Value) -> Option<TurnEnd> {
+    /// Shows a notification of the Turn, which has taken it. Returns how the Turn ended, if this is its end.
+    pub(super) fn show(&mut self, news: &Notification, turn: Option<&TurnState>) -> Option<TurnEnd> {
         if self.output == Output::Json {
-            let mut params = params.clone();
+            let mut params: Value = serde_json::from_str(news.json()).unwrap_or_default();
             // Each of them had a line of its own.
             if let Some(turn) = params["turn"].as_object_mut() {
                 turn.remove("items");
             }
-            console::data(&json!({ "method": method, "params": params }));
+            console::data(&json!({ "method": news.method, "params": params }));
         }
-        let text = |name: &str| params[name].as_str().unwrap_or("unknown").to_owned();
-        let end = match method {
+        let end = match news.method.as_ref() {
             "item/agentMessage/delta" => {
-                let delta = params["delta"].as_str().unwrap_or_default();
-                self.delta(params["itemId"].as_str().unwrap_or_default(), delta);
+                let piece: AgentMessageDeltaNotification = news.params()?;
+                self.delta(&piece.item_id, &piece.delta);
                 return None;
             }
             "item/completed" => {
-                self.item(&params["item"]);
+                self.item(&news.params::<ItemNotification>()?.item, turn);
                 return None;
             }
             "turn/diff/updated" => {
-                self.changes(&params["files"]);
+                let diff: TurnDiffUpdatedNotification = news.params()?;
+                self.changes(&diff.files.unwrap_or_default());
                 return None;
             }
             "turn/waiting" => {
-                self.note(params["message"].as_str().unwrap_or_default());
+                self.note(&news.params::<TurnWaitingNotification>()?.message);
                 return None;
             }
             "turn/completed" => TurnEnd::Completed,
-            "turn/failed" => TurnEnd::Failed(text("error")),
-            "turn/cancelled" => TurnEnd::Cancelled(text("reason")),
+            "turn/failed" => TurnEnd::Failed(news.params::<TurnFailedNotification>()?.error),
+            "turn/cancelled" => TurnEnd::Cancelled(news.params::<TurnCancelledNotification>()?.reason),
             _ => return None,
         };
-        self.record.usage = params["turn"]["tokenUsage"].clone();
-        self.record.cost = params["turn"]["cost"].clone();
         self.break_line();
         Some(end)
     }
@@ -200,10 +231,19 @@ impl Screen {
     }
 
     fn text(&mut self, text: &str) {
-        if self.output == Output::Text && !text.is_empty() {
+        if self.output != Output::Text || text.is_empty() {
+            return;
+        }
+        let Some(prose) = &mut self.prose else {
             self.make_way();
             console::stream(text);
             self.mid_line = !text.ends_with('\n');
+            return;
+        };
+        let shown = prose.push(text, console::width());
+        if !shown.is_empty() {
+            self.make_way();
+            console::painted(&shown);
         }
     }
 
@@ -214,89 +254,84 @@ impl Screen {
         if let Some(rest) = whole.strip_prefix(&shown) {
             self.text(rest);
         } else {
+            self.end_prose();
             self.note("parts of the text are missing; the whole text:");
             self.text(whole);
         }
+        self.end_prose();
         self.break_line();
-        whole.clone_into(&mut self.record.answer);
     }
 
-    fn item(&mut self, item: &Value) {
-        let payload = &item["payload"];
-        let text = |name: &str| payload[name].as_str().unwrap_or_default();
-        match item["type"].as_str().unwrap_or_default() {
-            "agentMessage" => self.message(item["id"].as_str().unwrap_or_default(), text("text")),
-            "toolCall" => {
-                let arguments = &payload["arguments"];
-                let main = ["command", "path", "pattern", "url"]
-                    .iter()
-                    .find_map(|name| arguments[*name].as_str());
-                let call = format!("{} {}", text("toolName"), main.unwrap_or_default());
-                self.note(&format!("> {call}"));
-                let call = Call {
-                    line: start(&call, MAX_CALL_CHARS),
-                    tool: text("toolName").to_owned(),
-                    arguments: arguments.clone(),
-                };
-                self.calls.insert(text("callId").to_owned(), call);
+    /// Shows the rest of a message on a terminal.
+    fn end_prose(&mut self) {
+        let rest = self.prose.as_mut().map(|prose| prose.end(console::width()));
+        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+            self.make_way();
+            console::painted(&rest);
+        }
+    }
+
+    fn item(&mut self, item: &Item, turn: Option<&TurnState>) {
+        match &item.payload {
+            ItemPayload::AgentMessage(message) => self.message(&item.id, &message.text),
+            ItemPayload::ToolCall(call) => self.note(&format!("> {}", line_of(call))),
+            ItemPayload::ToolResult(result) if !result.success => {
+                let call = turn.and_then(|turn| call_of(turn, &result.call_id));
+                let call = call.map(|call| format!("{}: ", start(&line_of(call), MAX_CALL_CHARS)));
+                let why = start(&result.result, MAX_FAILURE_CHARS);
+                self.note(&format!("  failed: {}{why}", call.unwrap_or_default()));
             }
-            "toolResult" => {
-                // Calls of a round come before their results, so each failure names its call.
-                let call = self.calls.remove(text("callId"));
-                if payload["success"] == false {
-                    let call = call.map(|call| format!("{}: ", call.line)).unwrap_or_default();
-                    let why = start(text("result"), MAX_FAILURE_CHARS);
-                    self.note(&format!("  failed: {call}{why}"));
-                }
-            }
-            // The Turn's end says it again.
-            "error" if payload["fatal"] == true => {}
-            "error" if text("code") == "not_understood" => self.record.not_understood = true,
-            "error" => {
-                let message = text("message").to_owned();
-                self.note(&message);
-            }
-            "approvalRequest" => text("operation").clone_into(&mut self.record.last_asked),
-            "approvalResponse" => {
-                let decision: Option<Decision> = serde_json::from_value(payload["decision"].clone()).ok();
-                // An interrupt settles open questions as `cancel`; exec's own `cancel` is known where it is given.
-                if decision == Some(Decision::Decline) {
-                    self.refuse();
-                }
+            // The Turn's end says a fatal one again.
+            ItemPayload::Error(error) if !error.fatal && error.code != "not_understood" => {
+                self.note(&error.message);
             }
             _ => {}
         }
     }
 
-    /// Returns the change that the call of an approval would make to a file.
-    pub(super) fn change_of(&self, params: &Value) -> Option<Vec<String>> {
-        let call = self.calls.get(params["callId"].as_str()?)?;
-        let target = params["target"].as_str().unwrap_or_default();
-        bobbin_chat::change_of_call(&call.tool, &call.arguments, target)
-    }
-
     /// Shows each file that has changed since it was shown last.
-    fn changes(&mut self, files: &Value) {
-        for file in files.as_array().into_iter().flatten() {
-            let path = file["path"].as_str().unwrap_or_default();
-            let how = match file["status"].as_str() {
-                Some("added") => " (new)",
-                Some("deleted") => " (deleted)",
-                _ => "",
+    fn changes(&mut self, files: &[FileChange]) {
+        for file in files {
+            let how = match file.status {
+                FileChangeStatus::Added => " (new)",
+                FileChangeStatus::Deleted => " (deleted)",
+                FileChangeStatus::Modified | FileChangeStatus::Renamed => "",
             };
-            let line = format!("  +{} −{} {path}{how}", file["additions"], file["deletions"]);
+            let path = &file.path;
+            let line = format!("  +{} −{} {path}{how}", file.additions, file.deletions);
             if self.files.get(path) != Some(&line) && self.files.len() < MAX_FILES {
                 self.note(&line);
-                self.files.insert(path.to_owned(), line);
+                self.files.insert(path.clone(), line);
             }
         }
     }
+}
 
-    /// Notes that the last question was answered with a refusal.
-    pub(super) fn refuse(&mut self) {
-        let operation = self.record.last_asked.clone();
-        self.record.refused.get_or_insert(operation);
-    }
+/// Returns the change that the call of an approval would make to a file.
+pub(super) fn change_of(turn: &TurnState, params: &ApprovalRequestParams) -> Option<Vec<String>> {
+    let call = call_of(turn, params.call_id.as_deref()?)?;
+    bobbin_chat::change_of_call(&call.tool_name, &value(call.arguments.as_ref()), &params.target)
+}
+
+fn call_of<'a>(turn: &'a TurnState, id: &str) -> Option<&'a ToolCallPayload> {
+    turn.items.iter().rev().find_map(|item| match &item.item.payload {
+        ItemPayload::ToolCall(call) if call.call_id == id => Some(call),
+        _ => None,
+    })
+}
+
+/// Returns a call as one line.
+fn line_of(call: &ToolCallPayload) -> String {
+    let arguments = value(call.arguments.as_ref());
+    let main = ["command", "path", "pattern", "url"]
+        .iter()
+        .find_map(|name| arguments[*name].as_str());
+    format!("{} {}", call.tool_name, main.unwrap_or_default())
+}
+
+fn value(json: Option<&Json>) -> Value {
+    json.and_then(|json| serde_json::from_str(json.get()).ok())
+        .unwrap_or_default()
 }
 
 /// Returns the start of the first line of a text.
@@ -311,44 +346,62 @@ fn start(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use bobbin_client::ThreadState;
+
     use super::*;
 
-    fn completed(screen: &mut Screen, kind: &str, payload: &Value) {
-        let item = json!({ "id": "item_001", "type": kind, "payload": payload });
-        assert!(screen.show("item/completed", &json!({ "item": item })).is_none());
-    }
-
-    #[tokio::test]
-    async fn the_answer_is_the_last_message_whole_whatever_came_as_deltas() {
-        let mut screen = Screen::new(Output::Nothing);
-        for delta in ["a", "b"] {
-            screen.show(
-                "item/agentMessage/delta",
-                &json!({ "itemId": "item_001", "delta": delta }),
-            );
+    /// Returns a Turn with these Items.
+    fn turn(items: &[(&str, Value)]) -> ThreadState {
+        let at = "2027-01-01T00:00:00.000Z";
+        let mut state = ThreadState::default();
+        let turn = json!({ "id": "u", "threadId": "t", "status": "running", "startedAt": at });
+        state.apply(&Notification::of("turn/started", &json!({ "turn": turn })));
+        for (at_item, (kind, payload)) in items.iter().enumerate() {
+            let item = json!({
+                "id": format!("item_{at_item}"), "turnId": "u", "type": kind, "payloadKind": kind, "status": "completed",
+                "createdAt": at, "payload": payload,
+            });
+            let params = json!({ "threadId": "t", "turnId": "u", "item": item });
+            state.apply(&Notification::of("item/completed", &params));
         }
-        completed(&mut screen, "agentMessage", &json!({ "text": "abcd" }));
-        assert_eq!(screen.take_record().answer, "abcd");
+        state
     }
 
-    #[tokio::test]
-    async fn only_a_decline_is_a_refusal() {
+    fn record(items: &[(&str, Value)]) -> Record {
+        Record::of(turn(items).open_turn().unwrap())
+    }
+
+    #[test]
+    fn the_answer_is_the_last_message() {
+        let said = |text: &str| ("agentMessage", json!({ "text": text }));
+        assert_eq!(record(&[said("one"), said("two")]).answer, "two");
+    }
+
+    #[test]
+    fn only_a_decline_is_a_refusal() {
+        let asked = json!({
+            "requestId": "r", "approvalType": "shell", "operation": "rm x", "target": "", "scopeKey": "", "reason": "",
+        });
         for (decision, refused) in [("decline", Some("rm x")), ("cancel", None), ("accept", None)] {
-            let mut screen = Screen::new(Output::Nothing);
-            completed(&mut screen, "approvalRequest", &json!({ "operation": "rm x" }));
-            completed(&mut screen, "approvalResponse", &json!({ "decision": decision }));
-            assert_eq!(screen.take_record().refused.as_deref(), refused, "{decision}");
+            let answer = json!({ "requestId": "r", "approved": decision == "accept", "decision": decision });
+            let record = record(&[("approvalRequest", asked.clone()), ("approvalResponse", answer)]);
+            assert_eq!(record.refused.as_deref(), refused, "{decision}");
         }
     }
 
-    #[tokio::test]
-    async fn what_the_offline_model_did_not_understand_is_on_record() {
-        let mut screen = Screen::new(Output::Json);
-        completed(
-            &mut screen,
-            "error",
-            &json!({ "code": "not_understood", "fatal": false, "message": "m" }),
-        );
-        assert!(screen.take_record().not_understood);
+    #[test]
+    fn what_the_offline_model_did_not_understand_is_on_record() {
+        let error = json!({ "code": "not_understood", "fatal": false, "message": "m" });
+        assert!(record(&[("error", error)]).not_understood);
+    }
+
+    #[test]
+    fn a_call_that_failed_is_named() {
+        let call = json!({
+            "toolName": "Exec", "providerFlatName": "Exec", "callId": "c", "arguments": { "command": "ls" },
+        });
+        let state = turn(&[("toolCall", call)]);
+        let call = call_of(state.open_turn().unwrap(), "c").unwrap();
+        assert_eq!(line_of(call), "Exec ls");
     }
 }

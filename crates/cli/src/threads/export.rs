@@ -8,8 +8,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
+use bobbin_client::Client;
 use bobbin_model::{Lines, visible};
-use bobbin_peer::PeerHandle;
 use bobbin_server::console;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -31,12 +31,12 @@ pub(super) enum Format {
 
 /// Writes a Thread to a new file, or to stdout.
 pub(super) async fn export(
-    peer: &PeerHandle,
+    client: &Client,
     id: &str,
     format: Format,
     output: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let thread = whole(peer, id).await?;
+    let thread = whole(client, id).await?;
     let text = match format {
         Format::Jsonl => lines(thread),
         Format::Markdown => legible(&markdown::page(&thread)),
@@ -61,14 +61,14 @@ fn legible(page: &str) -> String {
 }
 
 /// Reads a Thread with all its Turns, oldest first.
-pub(crate) async fn whole(peer: &PeerHandle, id: &str) -> anyhow::Result<Value> {
+pub(crate) async fn whole(client: &Client, id: &str) -> anyhow::Result<Value> {
     let mut params = json!({ "threadId": id, "includeTurns": true, "turnLimit": PAGE });
-    let mut read = call(peer, "thread/read", &params).await?;
+    let mut read: Value = call(client, "thread/read", &params).await?;
     let mut thread = read["thread"].take();
     let mut pages = vec![thread["turns"].take()];
     while let Some(cursor) = read["turnPage"]["nextCursor"].as_str().map(str::to_owned) {
         params["cursor"] = cursor.into();
-        read = call(peer, "thread/read", &params).await?;
+        read = call(client, "thread/read", &params).await?;
         pages.push(read["thread"]["turns"].take());
     }
     let turns = pages.into_iter().rev().flat_map(|page| match page {

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use bobbin_client::Client;
 use bobbin_native_wire::thread::params::ThreadListResult;
 use bobbin_native_wire::thread::types::ThreadSummary;
-use bobbin_peer::PeerHandle;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::call::{ask_server, call, initialize};
+use crate::call::{ask_server, asking, call};
 use bobbin_server::config;
 use bobbin_server::state;
 use bobbin_server::telemetry::LogOptions;
@@ -114,45 +114,44 @@ pub(crate) async fn run(threads: Threads) -> anyhow::Result<ExitCode> {
         limit: 50,
     });
     let root = workspace.root.to_string_lossy().into_owned();
-    ask_server(&workspace, &config, async |peer| {
-        // It knows the trust in the folder: the notice about that is for others.
-        initialize(
-            peer,
-            "bobbin-threads",
-            &json!({ "approvalSupport": false, "workspaceTrust": true }),
-        )
-        .await?;
-        act(peer, action, &root, threads.json).await
+    ask_server(&workspace, &config, asking("bobbin-threads"), async |client| {
+        act(client, action, &root, threads.json).await
     })
     .await
 }
 
-async fn act(peer: &PeerHandle, action: Action, root: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+async fn act(client: &Client, action: Action, root: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     match action {
-        Action::List { all, limit } => list(peer, root, all, limit, as_json).await?,
-        Action::Show { id, turns } => show(peer, &id, turns, as_json).await?,
+        Action::List { all, limit } => list(client, root, all, limit, as_json).await?,
+        Action::Show { id, turns } => show(client, &id, turns, as_json).await?,
         Action::Rename { id, title } => {
-            call(
-                peer,
+            call::<Value>(
+                client,
                 "thread/rename",
                 &json!({ "threadId": id, "displayName": title }),
             )
             .await?;
         }
-        Action::Search { query, limit } => search(peer, root, &query, limit, as_json).await?,
-        Action::Archive { id } => drop(call(peer, "thread/archive", &json!({ "threadId": id })).await?),
-        Action::Unarchive { id } => drop(call(peer, "thread/unarchive", &json!({ "threadId": id })).await?),
-        Action::Export { id, format, output } => export::export(peer, &id, format, output.as_deref()).await?,
+        Action::Search { query, limit } => search(client, root, &query, limit, as_json).await?,
+        Action::Archive { id } => {
+            drop(call::<Value>(client, "thread/archive", &json!({ "threadId": id })).await?)
+        }
+        Action::Unarchive { id } => {
+            drop(call::<Value>(client, "thread/unarchive", &json!({ "threadId": id })).await?)
+        }
+        Action::Export { id, format, output } => {
+            export::export(client, &id, format, output.as_deref()).await?
+        }
         Action::Delete { id, yes } => {
             let params = json!({ "threadId": id, "includeTurns": false });
-            let read = call(peer, "thread/read", &params).await?;
+            let read: Value = call(client, "thread/read", &params).await?;
             let title = read["thread"]["displayName"]
                 .as_str()
                 .unwrap_or("without a title");
             if !yes && !confirmed(&format!("Delete {id} ({title}) for good? [y]es, [n]o: "))? {
                 return Ok(ExitCode::FAILURE);
             }
-            call(peer, "thread/delete", &json!({ "threadId": id })).await?;
+            call::<Value>(client, "thread/delete", &json!({ "threadId": id })).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -162,10 +161,10 @@ async fn act(peer: &PeerHandle, action: Action, root: &str, as_json: bool) -> an
 ///
 /// # Errors
 /// There is none, or the server refuses.
-pub(crate) async fn last(peer: &PeerHandle, root: &str) -> anyhow::Result<String> {
-    let mut params = of_every_channel(peer, root).await?;
+pub(crate) async fn last(client: &Client, root: &str) -> anyhow::Result<String> {
+    let mut params = of_every_channel(client, root).await?;
     params["limit"] = 1.into();
-    let listed = call(peer, "thread/list", &params).await?;
+    let listed: Value = call(client, "thread/list", &params).await?;
     match listed["data"][0]["id"].as_str() {
         Some(id) => Ok(id.to_owned()),
         None => bail!("there is no thread to continue"),
@@ -173,8 +172,8 @@ pub(crate) async fn last(peer: &PeerHandle, root: &str) -> anyhow::Result<String
 }
 
 /// Returns the params of a list that has the threads of every client.
-pub(crate) async fn of_every_channel(peer: &PeerHandle, root: &str) -> anyhow::Result<Value> {
-    let listed = call(peer, "channel/list", &json!({})).await?;
+pub(crate) async fn of_every_channel(client: &Client, root: &str) -> anyhow::Result<Value> {
+    let listed: Value = call(client, "channel/list", &json!({})).await?;
     let channels = listed["channels"].as_array().into_iter().flatten();
     let channels: Vec<&Value> = channels.map(|channel| &channel["name"]).collect();
     Ok(json!({
@@ -183,14 +182,14 @@ pub(crate) async fn of_every_channel(peer: &PeerHandle, root: &str) -> anyhow::R
     }))
 }
 
-async fn list(peer: &PeerHandle, root: &str, all: bool, limit: usize, as_json: bool) -> anyhow::Result<()> {
-    let mut params = of_every_channel(peer, root).await?;
+async fn list(client: &Client, root: &str, all: bool, limit: usize, as_json: bool) -> anyhow::Result<()> {
+    let mut params = of_every_channel(client, root).await?;
     params["includeArchived"] = all.into();
     params["includeSubAgents"] = all.into();
     let mut left = limit;
     while left > 0 {
         params["limit"] = left.min(PAGE).into();
-        let listed: ThreadListResult = serde_json::from_value(call(peer, "thread/list", &params).await?)?;
+        let listed: ThreadListResult = call(client, "thread/list", &params).await?;
         left = left.saturating_sub(listed.data.len());
         for thread in &listed.data {
             if as_json {
@@ -204,17 +203,17 @@ async fn list(peer: &PeerHandle, root: &str, all: bool, limit: usize, as_json: b
             _ => return Ok(()),
         }
     }
-    let more = count(peer, &mut params).await?;
+    let more = count(client, &mut params).await?;
     console::note(&format!("{limit} of {}; --limit N shows more", limit + more));
     Ok(())
 }
 
 /// Returns how many threads are behind the cursor of `params`.
-async fn count(peer: &PeerHandle, params: &mut Value) -> anyhow::Result<usize> {
+async fn count(client: &Client, params: &mut Value) -> anyhow::Result<usize> {
     params["limit"] = PAGE.into();
     let mut counted = 0;
     loop {
-        let listed: ThreadListResult = serde_json::from_value(call(peer, "thread/list", params).await?)?;
+        let listed: ThreadListResult = call(client, "thread/list", params).await?;
         counted += listed.data.len();
         match listed.next_cursor {
             Some(cursor) if !listed.data.is_empty() => params["cursor"] = cursor.into(),
@@ -223,13 +222,13 @@ async fn count(peer: &PeerHandle, params: &mut Value) -> anyhow::Result<usize> {
     }
 }
 
-async fn search(peer: &PeerHandle, root: &str, query: &str, limit: u32, as_json: bool) -> anyhow::Result<()> {
-    let mut params = of_every_channel(peer, root).await?;
+async fn search(client: &Client, root: &str, query: &str, limit: u32, as_json: bool) -> anyhow::Result<()> {
+    let mut params = of_every_channel(client, root).await?;
     params["query"] = query.into();
     params["limit"] = limit.into();
     params["includeArchived"] = true.into();
     let found: bobbin_native_wire::history::types::ThreadSearchResult =
-        serde_json::from_value(call(peer, "thread/search", &params).await?)?;
+        call(client, "thread/search", &params).await?;
     for hit in &found.data {
         if as_json {
             console::data(hit);
@@ -266,9 +265,9 @@ fn line(thread: &ThreadSummary) -> String {
     )
 }
 
-async fn show(peer: &PeerHandle, id: &str, turns: u32, as_json: bool) -> anyhow::Result<()> {
+async fn show(client: &Client, id: &str, turns: u32, as_json: bool) -> anyhow::Result<()> {
     let params = json!({ "threadId": id, "includeTurns": true, "turnLimit": turns.clamp(1, 100) });
-    let read = call(peer, "thread/read", &params).await?;
+    let read: Value = call(client, "thread/read", &params).await?;
     if as_json {
         console::data(&read);
         return Ok(());
