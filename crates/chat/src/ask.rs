@@ -9,7 +9,7 @@ use bobbin_native_wire::item::user_input_types::RequestUserInputParams;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::cells::Call;
-use crate::change;
+use crate::change::{self, ChangeLine};
 use crate::text::{Line, Style, in_margin, safe_line};
 use crate::transcript::{ACCENT, WARN, hanging, said};
 
@@ -20,7 +20,7 @@ pub(crate) struct Asked {
     /// Title of its Thread, if that is another one than the open one.
     pub(crate) title: Option<String>,
     /// The change that the call would make.
-    change: Option<Vec<String>>,
+    change: Option<Vec<ChangeLine>>,
     /// First line of a long question that is shown.
     scroll: usize,
     /// Answers so far to a model's questions.

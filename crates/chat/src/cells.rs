@@ -109,7 +109,7 @@ impl Call {
         self.arguments[name].as_str().unwrap_or_default()
     }
 
-    fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         ["path", "filePath"]
             .iter()
             .find_map(|name| self.arguments[*name].as_str())

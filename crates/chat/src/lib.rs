@@ -17,5 +17,5 @@ mod transcript;
 mod view;
 
 pub use app::{Opens, Settings, run};
-pub use change::change_of_call;
+pub use change::{ChangeLine, change_of_call, painted_diff};
 pub use prose::Prose;

@@ -1,10 +1,12 @@
 //! Cells of the transcript as lines.
 
+use std::path::Path;
+
 use bobbin_model::TurnStatus;
 use crossterm::style::Color;
 
 use crate::cells::{Body, Call, CallState, Ended};
-use crate::change;
+use crate::change::{self, ChangeLine};
 use crate::markdown;
 use crate::text::{Line, Style, in_margin, safe, safe_line, wrapped};
 
@@ -22,7 +24,8 @@ pub(crate) const BAD: Style = Style::of(Color::Red);
 pub(crate) const WARN: Style = Style::of(Color::Yellow);
 
 /// Returns a cell's lines, with an empty line in front.
-pub(crate) fn lines(body: &Body, width: usize) -> Vec<Line> {
+/// `root` is the folder of the Thread's files, to find the places of changes in them.
+pub(crate) fn lines(body: &Body, width: usize, root: Option<&Path>) -> Vec<Line> {
     if let Body::Agent(text) | Body::Thought { text, .. } = body
         && text.trim().is_empty()
     {
@@ -33,7 +36,7 @@ pub(crate) fn lines(body: &Body, width: usize) -> Vec<Line> {
         Body::User { text, pictures } => lines.extend(user(text, *pictures, width)),
         Body::Agent(text) => lines.extend(agent(text, true, width)),
         Body::Thought { text, seconds } => lines.extend(thought(text, *seconds, width)),
-        Body::Call(call) => lines.extend(of_call(call, width)),
+        Body::Call(call) => lines.extend(of_call(call, width, root)),
         Body::Looks(calls) => lines.extend(looks(calls, width)),
         Body::Refused(operation) => {
             let line = Line::of("✗ ", BAD)
@@ -135,7 +138,7 @@ fn took(millis: Option<u64>) -> String {
     }
 }
 
-fn of_call(call: &Call, width: usize) -> Vec<Line> {
+fn of_call(call: &Call, width: usize, root: Option<&Path>) -> Vec<Line> {
     let (sign, style) = mark(call.state);
     let (verb, object) = call.subject();
     let head = format!("{} ", safe_line(&verb));
@@ -161,7 +164,7 @@ fn of_call(call: &Call, width: usize) -> Vec<Line> {
     }
     if call.state != CallState::Failed
         && !call.tool.starts_with("mcp__")
-        && let Some(changed) = change::change_of_call(&call.tool, &call.arguments, "")
+        && let Some(changed) = changed(call, root)
     {
         lines.extend(change::lines(&changed, width, MAX_CHANGE));
         return lines;
@@ -183,6 +186,11 @@ fn of_call(call: &Call, width: usize) -> Vec<Line> {
         }
     }
     lines
+}
+
+fn changed(call: &Call, root: Option<&Path>) -> Option<Vec<ChangeLine>> {
+    let file = root.map(|root| root.join(call.path()));
+    change::change_of_done_call(&call.tool, &call.arguments, file.as_deref())
 }
 
 fn is_plan(tool: &str) -> bool {

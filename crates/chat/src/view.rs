@@ -1,5 +1,6 @@
 //! The picture: finished cells once, in order, and the live part after them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bobbin_client::ThreadState;
@@ -19,6 +20,8 @@ pub(crate) struct Printed {
     cells: usize,
     /// Bytes of the next cell, if that is a message that still grows.
     text: usize,
+    /// The folder of the Thread's files.
+    root: Option<PathBuf>,
 }
 
 impl Printed {
@@ -28,18 +31,23 @@ impl Printed {
             turn: state.turns.last().map(|turn| turn.turn.id.clone()),
             cells: usize::MAX,
             text: 0,
+            root: folder(state),
         }
     }
 
     /// Returns the lines that are final now, and those of cells that are not.
     pub(crate) fn advance(&mut self, state: &ThreadState, width: usize) -> (Vec<Line>, Vec<Line>) {
         let (mut finished, mut live) = (Vec::new(), Vec::new());
+        if self.root.is_none() {
+            self.root = folder(state);
+        }
         let known = self.turn.as_deref();
         let place = known.and_then(|id| state.turns.iter().position(|turn| turn.turn.id == id));
         for (at, turn) in state.turns.iter().enumerate().skip(place.unwrap_or_default()) {
             if place != Some(at) {
                 *self = Self {
                     turn: Some(turn.turn.id.clone()),
+                    root: self.root.take(),
                     ..Self::default()
                 };
             }
@@ -66,7 +74,7 @@ impl Printed {
                     finished.extend(agent(rest, false, width));
                 }
             }
-            body => finished.extend(lines(body, width)),
+            body => finished.extend(lines(body, width, self.root.as_deref())),
         }
         self.cells += 1;
         self.text = 0;
@@ -75,11 +83,11 @@ impl Printed {
     /// Shows a cell that is not final. Paragraphs of a message that are final are printed.
     fn grow(&mut self, cell: &Cell, width: usize, finished: &mut Vec<Line>, live: &mut Vec<Line>) {
         let Body::Agent(text) = &cell.body else {
-            live.extend(lines(&cell.body, width));
+            live.extend(lines(&cell.body, width, None));
             return;
         };
         if !live.is_empty() {
-            live.extend(lines(&cell.body, width));
+            live.extend(lines(&cell.body, width, None));
             return;
         }
         let rest = text.get(self.text..).unwrap_or_default();
@@ -94,6 +102,11 @@ impl Printed {
         live.push(Line::default());
         live.extend(agent(rest, self.text == 0, width));
     }
+}
+
+fn folder(state: &ThreadState) -> Option<PathBuf> {
+    let thread = state.thread.as_ref()?;
+    Some(PathBuf::from(&thread.cwd))
 }
 
 /// Returns the plan's steps while a Turn runs: how many are done, and the present one.

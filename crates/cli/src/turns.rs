@@ -1,5 +1,6 @@
 //! `bobbin diff`, `bobbin undo`, `bobbin fork`: what a conversation changed, its return, and a copy of it.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,6 +9,7 @@ use bobbin_client::Client;
 use bobbin_native_wire::history::types::{TurnDiffReadResult, TurnRevertResult};
 use bobbin_native_wire::thread::params::ThreadReadResult;
 use bobbin_native_wire::turn::types::Turn;
+use bobbin_server::models::variable;
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::{config, console, state, telemetry};
 use clap::Args;
@@ -57,7 +59,16 @@ pub(crate) async fn diff(of: OfThread) -> anyhow::Result<ExitCode> {
             console::data(&read);
             return Ok(());
         }
-        console::say_quoted(read.diff.trim_end());
+        if std::io::stdout().is_terminal() {
+            let has_colors = variable("NO_COLOR").is_none();
+            console::painted(&bobbin_chat::painted_diff(
+                &read.diff,
+                console::width(),
+                has_colors,
+            ));
+        } else {
+            console::say_quoted(read.diff.trim_end());
+        }
         if read.truncated {
             console::note("the diff is too long and was cut; --json lists all files");
         }

@@ -369,10 +369,8 @@ impl App {
                 if read.files.is_empty() {
                     return app.note("the turn changed no file");
                 }
-                let facts = |line: &&str| !line.starts_with("index ");
-                let lines: Vec<String> = read.diff.lines().filter(facts).map(str::to_owned).collect();
-                let width = width();
-                app.notes.extend(change::lines(&lines, width, MAX_DIFF));
+                let lines = change::of_diff(&read.diff);
+                app.notes.extend(change::lines(&lines, width(), MAX_DIFF));
             },
         );
     }

@@ -5,6 +5,7 @@
 
 use std::io::BufRead as _;
 
+use bobbin_chat::ChangeLine;
 use bobbin_model::{Decision, Lines, marked, visible};
 use bobbin_native_wire::item::approval::ApprovalRequestParams;
 
@@ -53,7 +54,7 @@ const ANSWERS: &[(Reply, &[&str], &str)] = &[
 
 impl Question {
     /// Puts the params of an `item/approval/request` into words, with the change that the call would make.
-    pub(super) fn new(params: &ApprovalRequestParams, change: Option<Vec<String>>) -> Self {
+    pub(super) fn new(params: &ApprovalRequestParams, change: Option<Vec<ChangeLine>>) -> Self {
         let one_line = |text: &str| visible(text, Lines::One).into_owned();
         let offered = params.available_decisions.as_ref();
         let is_confined = params.confined;
@@ -79,7 +80,10 @@ impl Question {
             text += &console::labelled("  in ", &target);
         }
         let change = change.unwrap_or_default();
-        let mut more: Vec<String> = change.iter().flat_map(|line| behind_bar(line)).collect();
+        let mut more: Vec<String> = change
+            .iter()
+            .flat_map(|line| behind_bar(&line.to_string()))
+            .collect();
         let rest = more.split_off(more.len().min(MAX_LINES));
         let shown = std::mem::replace(&mut more, rest);
         text += &lines_of(&shown);
@@ -203,7 +207,11 @@ mod tests {
         for (name, value) in members.as_object().into_iter().flatten() {
             params[name] = value.clone();
         }
-        Question::new(&serde_json::from_value(params).unwrap(), change)
+        let lines = change.map(|lines| {
+            let line = |text| ChangeLine { number: None, text };
+            lines.into_iter().map(line).collect()
+        });
+        Question::new(&serde_json::from_value(params).unwrap(), lines)
     }
 
     fn decided(decision: Decision) -> Option<Reply> {

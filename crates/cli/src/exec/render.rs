@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use bobbin_chat::Prose;
+use bobbin_chat::{ChangeLine, Prose};
 use bobbin_client::{Notification, TurnState};
 use bobbin_model::turn::{FileChange, FileChangeStatus};
 use bobbin_model::{Decision, Json};
@@ -308,7 +308,7 @@ impl Screen {
 }
 
 /// Returns the change that the call of an approval would make to a file.
-pub(super) fn change_of(turn: &TurnState, params: &ApprovalRequestParams) -> Option<Vec<String>> {
+pub(super) fn change_of(turn: &TurnState, params: &ApprovalRequestParams) -> Option<Vec<ChangeLine>> {
     let call = call_of(turn, params.call_id.as_deref()?)?;
     bobbin_chat::change_of_call(&call.tool_name, &value(call.arguments.as_ref()), &params.target)
 }
