@@ -12,6 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
@@ -238,6 +239,40 @@ async fn a_killed_server_is_started_again_and_the_question_is_still_there() {
     }
     user.types("y");
     user.shows("ended with exit code 0").await;
+    assert!(workspace.path().join("made").exists());
+}
+
+#[tokio::test]
+async fn lines_of_a_pipe_are_prompts_answers_and_choices() {
+    let workspace = asking();
+    let mut command = workspace.bobbin(&["chat", "say **hello**"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let lines = "run `echo made > made`\ny\n/effort\n2\nrun `echo x > other`\nmaybe\nn\n";
+    stdin.write_all(lines.as_bytes()).await.unwrap();
+    drop(stdin);
+    let output = tokio::time::timeout(PATIENCE, child.wait_with_output()).await;
+    let said = String::from_utf8(output.unwrap().unwrap().stdout).unwrap();
+    let wanted = [
+        "You: say **hello**",
+        "\nhello\n",
+        "Question: It redirects",
+        "Run echo made > made",
+        "Effort: type a number",
+        "Note: That is no answer to the question.",
+        "Error: Refused: echo x > other",
+    ];
+    let mut rest = said.as_str();
+    for text in wanted {
+        let place = rest.find(text);
+        assert!(place.is_some(), "{text} is missing:\n{said}");
+        rest = &rest[place.unwrap()..];
+    }
+    assert!(!said.contains('\u{1b}'), "{said}");
     assert!(workspace.path().join("made").exists());
 }
 

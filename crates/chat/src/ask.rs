@@ -182,6 +182,66 @@ impl Asked {
         lines
     }
 
+    /// Returns its lines in the plain mode.
+    pub(crate) fn plain_lines(&self, width: usize) -> Vec<Line> {
+        let mut lines = self.lines(width, usize::MAX);
+        if matches!(self.question, Question::UserInput(_)) {
+            // The keys of the screen.
+            lines.pop();
+            lines.push(Line::of(
+                "  Type a number or your answer, or x to leave it to the agent.",
+                Style::PLAIN,
+            ));
+        }
+        lines
+    }
+
+    /// Returns a text that changes when another answer is wanted.
+    pub(crate) fn place(&self) -> String {
+        format!("{} {}", self.question.request_id(), self.at)
+    }
+
+    /// Takes an answer that was typed as a line.
+    pub(crate) fn line(&mut self, line: &str) -> Step {
+        let line = line.trim();
+        match self.question.clone() {
+            Question::Approval(params) => {
+                let words = |decision: Decision, key: char| match decision {
+                    Decision::AcceptAlways => line == "always",
+                    Decision::Accept => line == "y" || line == "yes",
+                    Decision::Decline => line == "n" || line == "no",
+                    _ => line.chars().eq([key]),
+                };
+                let decision = offered(&params).find(|(decision, key, _)| words(*decision, *key));
+                decision.map_or(Step::Other, |(decision, ..)| {
+                    Step::Answered(Answer::Decision(decision))
+                })
+            }
+            Question::UserInput(params) => {
+                let Some(question) = params.questions.get(self.at) else {
+                    return Step::Answered(Answer::Texts(std::mem::take(&mut self.answers)));
+                };
+                let place = line
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|number| number.checked_sub(1));
+                let option = place.and_then(|place| question.options.get(place));
+                let option = option.or_else(|| question.options.iter().find(|option| option.label == line));
+                match option {
+                    Some(option) => {
+                        let label = option.label.clone();
+                        self.answer(&params, &question.id, Some(label))
+                    }
+                    None if line == "x" => self.answer(&params, &question.id, None),
+                    None if line.is_empty() || !question.is_other && !question.options.is_empty() => {
+                        Step::Other
+                    }
+                    None => self.answer(&params, &question.id, Some(line.to_owned())),
+                }
+            }
+        }
+    }
+
     /// Takes a key.
     pub(crate) fn key(&mut self, key: KeyEvent) -> Step {
         if key

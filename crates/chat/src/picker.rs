@@ -87,6 +87,24 @@ impl Picker {
         Step::Stay
     }
 
+    /// Returns the value with this number of [`Picker::numbered`].
+    pub(crate) fn nth(&self, number: &str) -> Option<String> {
+        let place = number.parse::<usize>().ok()?.checked_sub(1)?;
+        self.entries.get(place).map(|entry| entry.value.clone())
+    }
+
+    /// Returns the whole list with numbers.
+    pub(crate) fn numbered(&self) -> Vec<Line> {
+        let head = format!("{}: type a number; an empty line chooses nothing", self.title);
+        let entries = (1..).zip(&self.entries).map(|(number, entry)| {
+            Line::of(format!("{number}. {}  {}", entry.label, entry.note), Style::PLAIN)
+        });
+        [Line::of(head, Style::PLAIN)]
+            .into_iter()
+            .chain(entries)
+            .collect()
+    }
+
     /// Returns the list in so many columns and rows.
     pub(crate) fn lines(&self, width: usize, rows: usize) -> Vec<Line> {
         let found = self.found();

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::bail;
 use bobbin_chat::{Opens, Settings};
 use bobbin_client::Connect;
 use bobbin_framing::Transport;
@@ -43,6 +42,9 @@ pub(crate) struct Chat {
     /// The agent that runs the turns of a new thread: an engine of the configuration.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
+    /// Write and read lines only, and redraw nothing: for screen readers. Without a terminal it is always so.
+    #[arg(long)]
+    pub(crate) plain: bool,
     /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
@@ -71,13 +73,13 @@ impl Connect for Server {
 
 /// Runs the client until its user leaves.
 pub(crate) async fn run(chat: Chat) -> anyhow::Result<ExitCode> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        bail!("`bobbin chat` needs a terminal; `bobbin exec` answers one prompt without one");
-    }
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     telemetry::start(&chat.log, "off")?;
     let workspace = state::workspace(chat.workspace.as_deref())?;
-    let (config, trusted) = crate::exec::settle_trust(&workspace, false, true)?;
-    first_start::choose_policy(&workspace).await?;
+    let (config, trusted) = crate::exec::settle_trust(&workspace, false, is_terminal)?;
+    if is_terminal {
+        first_start::choose_policy(&workspace).await?;
+    }
     let opens = match (chat.thread, chat.last, chat.pick) {
         (Some(id), ..) => Opens::Thread(id),
         (None, true, _) => Opens::Last,
@@ -96,6 +98,7 @@ pub(crate) async fn run(chat: Chat) -> anyhow::Result<ExitCode> {
         },
         trusted,
         version: env!("CARGO_PKG_VERSION"),
+        is_plain: chat.plain || !is_terminal,
         has_colors: variable("NO_COLOR").is_none(),
         editor: variable("VISUAL").or_else(|| variable("EDITOR")),
     };

@@ -67,7 +67,7 @@ impl App {
         self.global_key(key);
     }
 
-    fn answer(&mut self, answer: Answer) {
+    pub(super) fn answer(&mut self, answer: Answer) {
         let Some(asked) = self.asked.pop_front() else {
             return;
         };

@@ -2,6 +2,7 @@
 
 mod acts;
 mod keys;
+mod plain;
 mod requests;
 mod waiting;
 
@@ -65,6 +66,8 @@ pub struct Settings {
     pub trusted: Option<Vec<String>>,
     /// The version of this program.
     pub version: &'static str,
+    /// Whether the client writes and reads lines only.
+    pub is_plain: bool,
     /// Whether colours are shown.
     pub has_colors: bool,
     /// The user's editor.
@@ -141,6 +144,8 @@ struct App {
     lost: Option<String>,
     /// A Thread is being started, so a second prompt waits.
     is_starting: bool,
+    /// A Turn that was started here and has not shown itself yet.
+    sent: Option<String>,
     running_since: Option<Instant>,
     ticks: usize,
     /// The last key that counts twice, and when.
@@ -171,15 +176,14 @@ pub async fn run(connect: impl Connect, settings: Settings) -> anyhow::Result<Op
     capabilities.sandboxed_policy = true;
     capabilities.person = Some(true);
     let (client, mut events) = Client::start(connect, options);
-    let modes = Modes::take()?;
-    let (columns, rows) = terminal::size()?;
-    let size = (usize::from(columns), usize::from(rows));
-    let mut screen = Screen::new(stdout(), size, settings.has_colors);
+    let is_plain = settings.is_plain;
     let mut app = App::new(settings, client.clone());
-    app.open_first();
-    let ended = app.serve(&mut events, &mut screen).await;
-    drop(screen.clear());
-    drop(modes);
+    let ended = if is_plain {
+        app.open_first();
+        app.serve_plain(&mut events).await
+    } else {
+        app.serve_screen(&mut events).await
+    };
     client.close().await;
     drop(tokio::time::timeout(LEAVING, events.ended()).await);
     ended?;
@@ -210,6 +214,7 @@ impl App {
             ends_in_note: false,
             lost: None,
             is_starting: false,
+            sent: None,
             running_since: None,
             ticks: 0,
             once: None,
@@ -229,6 +234,19 @@ impl App {
         if let (Opens::New, Some(prompt)) = (&self.settings.opens, self.settings.prompt.take()) {
             self.submit(prompt);
         }
+    }
+
+    /// Serves a terminal until its user leaves.
+    async fn serve_screen(&mut self, events: &mut Events) -> anyhow::Result<()> {
+        let modes = Modes::take()?;
+        let (columns, rows) = terminal::size()?;
+        let size = (usize::from(columns), usize::from(rows));
+        let mut screen = Screen::new(stdout(), size, self.settings.has_colors);
+        self.open_first();
+        let ended = self.serve(events, &mut screen).await;
+        drop(screen.clear());
+        drop(modes);
+        ended
     }
 
     async fn serve(&mut self, events: &mut Events, screen: &mut Screen<Stdout>) -> anyhow::Result<()> {

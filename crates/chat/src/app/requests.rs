@@ -287,14 +287,13 @@ impl App {
                 client
                     .once::<TurnEnqueueResult>("turn/enqueue", &params)
                     .await
-                    .map(drop)
+                    .map(|_| None)
             } else {
-                start_turn(&client, thread_id, command, input).await
+                start_turn(&client, thread_id, command, input).await.map(Some)
             };
-            let outcome: Outcome = Box::new(move |app: &mut Self| {
-                if let Err(error) = &sent {
-                    failed(app, error);
-                }
+            let outcome: Outcome = Box::new(move |app: &mut Self| match sent {
+                Ok(turn) => app.sent = turn,
+                Err(error) => failed(app, &error),
             });
             outcome
         });
@@ -329,7 +328,7 @@ impl App {
                 let error = match started {
                     Ok((id, turn)) => {
                         app.open(id);
-                        turn.err()
+                        turn.map(|turn| app.sent = Some(turn)).err()
                     }
                     Err(error) => Some(error),
                 };
@@ -429,13 +428,13 @@ fn own_command(text: &str) -> Option<String> {
     (!line.is_empty()).then(|| line.to_owned())
 }
 
-/// Starts a Turn: of a prompt, or of the user's own command.
+/// Starts a Turn: of a prompt, or of the user's own command. Returns its id.
 async fn start_turn(
     client: &Client,
     thread_id: String,
     command: Option<String>,
     input: Vec<InputPart>,
-) -> Result<(), RequestError> {
+) -> Result<String, RequestError> {
     let started: TurnStartResult = match command {
         Some(command) => {
             let params = ThreadShellCommandParams {
@@ -447,8 +446,7 @@ async fn start_turn(
         }
         None => client.once("turn/start", &start_params(thread_id, input)).await?,
     };
-    drop(started);
-    Ok(())
+    Ok(started.turn.id)
 }
 
 fn start_params(thread_id: String, input: Vec<InputPart>) -> TurnStartParams {

@@ -118,6 +118,7 @@ impl Exec {
             last: self.thread.is_none(),
             thread: self.thread,
             pick: false,
+            plain: false,
             model: self.model,
             agent: self.agent,
             workspace: self.workspace,
