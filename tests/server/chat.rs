@@ -122,6 +122,12 @@ async fn a_prompt_is_answered_and_what_was_said_stays() {
     user.shows("1 file changed").await;
     user.types("/undo\r");
     user.shows("↶ notes.txt").await;
+    user.types("/redo\r");
+    user.shows("↷ notes.txt").await;
+    let notes = std::fs::read_to_string(workspace.path().join("notes.txt")).unwrap();
+    assert_eq!(notes, "coffee\n");
+    user.types("/redo\r");
+    user.shows("no changes were undone").await;
     user.types("\u{4}");
     let end = user.ends().await;
     assert!(end.contains("goes on here"), "{end}");
@@ -163,9 +169,30 @@ async fn a_change_is_shown_put_back_and_its_conversation_copied() {
     let listed = run(&["threads", "--json"]).await;
     let listed: Value = serde_json::from_str(listed.lines().last().unwrap()).unwrap();
     let first = listed["id"].as_str().unwrap();
-    assert_eq!(run(&["undo", first]).await, "notes.txt\n");
-    let notes = std::fs::read_to_string(workspace.path().join("notes.txt")).unwrap();
-    assert_eq!(notes, "tea\n");
+    run(&[
+        "exec",
+        "--thread",
+        first,
+        "replace `coffee` with `milk` in notes.txt",
+    ])
+    .await;
+    let notes = || std::fs::read_to_string(workspace.path().join("notes.txt")).unwrap();
+    for before in ["coffee\n", "tea\n"] {
+        assert_eq!(run(&["undo", first]).await, "notes.txt\n");
+        assert_eq!(notes(), before);
+    }
+    let nothing = workspace.run(&["undo", first]).await;
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("not put back yet"));
+    for after in ["coffee\n", "milk\n"] {
+        assert_eq!(run(&["redo", first]).await, "notes.txt\n");
+        assert_eq!(notes(), after);
+    }
+    assert!(!workspace.run(&["redo", first]).await.status.success());
+    assert!(
+        run(&["compact", first, "--json"])
+            .await
+            .contains("\"outcome\":\"skipped\"")
+    );
 }
 
 #[tokio::test]

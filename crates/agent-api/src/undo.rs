@@ -13,13 +13,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tool::{ChangedFile, Touches};
 
-/// A request to undo the file changes of a Turn.
+/// A request to undo the file changes of a Turn, or to make them again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevertRequest {
     /// Its Thread.
     pub thread: ThreadId,
     /// The Turn, which has ended.
     pub turn: TurnId,
+    /// Whether its changes, which were undone, are made again.
+    pub redo: bool,
     /// Root of the Thread's file tools; shown paths are relative to it.
     pub root: PathBuf,
     /// Treatment of files that have changed since.

@@ -19,6 +19,7 @@ fn turn(bodies: Vec<ItemBody>) -> Turn {
         usage: TokenUsage::default(),
         cost_micros: 0,
         files_changed: 0,
+        files_undone: false,
         error: None,
         origin_channel: None,
     }

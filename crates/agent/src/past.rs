@@ -211,6 +211,7 @@ mod tests {
             usage: TokenUsage::default(),
             cost_micros: 0,
             files_changed: 0,
+            files_undone: false,
             error: None,
             origin_channel: None,
         })

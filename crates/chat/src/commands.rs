@@ -24,6 +24,7 @@ pub(crate) enum Act {
     New,
     Policy,
     Quit,
+    Redo,
     Rename,
     Threads,
     Undo,
@@ -58,8 +59,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(
         "undo",
         "",
-        "Put back the files that the last turn changed",
+        "Put back the files that the last turn changed; again, the turn before it",
         Act::Undo,
+    ),
+    command(
+        "redo",
+        "",
+        "Make the changes again that were undone last",
+        Act::Redo,
     ),
     command("edit", "", "Go back to an earlier message", Act::Edit),
     command("fork", "", "Go on in a copy of this thread", Act::Fork),

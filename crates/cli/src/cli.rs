@@ -103,10 +103,14 @@ enum Command {
     Resume(Box<resume::Resume>),
     /// Show what the last turn that changed files has changed.
     Diff(turns::OfThread),
-    /// Put back the files that the last turn that changed files has changed.
+    /// Put back the files that the last turn that changed files has changed; again, those of the turn before it.
     Undo(turns::Undo),
+    /// Make the changes again that were undone last.
+    Redo(turns::Undo),
     /// Copy a thread, whole or up to a turn, and print the copy's id.
     Fork(turns::OfThread),
+    /// Summarize a thread for its model now, so that the window has room again.
+    Compact(turns::Compact),
     /// List the models that can be chosen.
     Models(models::Models),
     /// Show what a folder brings along to run, to loosen or to instruct, and say whether it counts.
@@ -236,8 +240,10 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Codex(codex)) => codex::run(codex).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Diff(of)) => turns::diff(of).await,
-        Some(Command::Undo(undo)) => turns::undo(undo).await,
+        Some(Command::Undo(undo)) => turns::undo(undo, false).await,
+        Some(Command::Redo(undo)) => turns::undo(undo, true).await,
         Some(Command::Fork(of)) => turns::fork(of).await,
+        Some(Command::Compact(of)) => turns::compact(of).await,
         Some(Command::Resume(resume)) => resume::run(*resume).await,
         Some(Command::Models(models)) => models::run(models).await,
         Some(Command::Trust(trust)) => trust::run(&trust),

@@ -24,8 +24,8 @@ use crate::question::Answer;
 const MAX_JOBS: usize = 64;
 /// Events that wait to be read; the connection waits beyond.
 const MAX_EVENTS: usize = 1024;
-/// How long a request waits for its answer, through lost connections.
-const REQUEST: Duration = Duration::from_mins(2);
+/// How long a request waits for its answer, through lost connections. Some are answered when a model is done.
+const REQUEST: Duration = Duration::from_mins(10);
 
 /// Makes connections to a server: a joined socket, a WebSocket.
 pub trait Connect: Send + 'static {

@@ -18,6 +18,7 @@ use bobbin_native_wire::thread::types::Thread;
 use bobbin_native_wire::turn::diff::{TurnDiffUpdatedNotification, TurnWaitingNotification};
 use bobbin_native_wire::turn::notifications::ItemNotification;
 use bobbin_native_wire::turn::plan::PlanUpdatedNotification;
+use bobbin_native_wire::turn::revert_types::TurnRevertedNotification;
 use bobbin_native_wire::turn::types::Turn;
 use serde::Deserialize;
 
@@ -214,6 +215,26 @@ impl ThreadState {
         self.turns.iter_mut().rev().find(|turn| turn.turn.id == id)
     }
 
+    /// Returns the newest Turn that changed files and was not undone: the next one to undo.
+    pub fn turn_to_undo(&self) -> Option<&Turn> {
+        self.changed_turns().find(|turn| turn.files_undone.is_none())
+    }
+
+    /// Returns the Turn that was undone last, if no later one changed files: the next one to make again.
+    pub fn turn_to_redo(&self) -> Option<&Turn> {
+        self.changed_turns()
+            .take_while(|turn| turn.files_undone.is_some())
+            .last()
+    }
+
+    /// Returns the Turns that changed files, the newest first.
+    fn changed_turns(&self) -> impl Iterator<Item = &Turn> {
+        let turns = self.turns.iter().rev().filter(|turn| turn.has_ended());
+        turns
+            .map(|turn| &turn.turn)
+            .filter(|turn| turn.files_changed.unwrap_or_default() > 0)
+    }
+
     /// Returns the Turn that runs or waits.
     pub fn open_turn(&self) -> Option<&TurnState> {
         self.turns.last().filter(|turn| !turn.has_ended())
@@ -276,6 +297,11 @@ impl ThreadState {
             }
             "subagent/progress" => {
                 self.subagents = news.params::<SubagentProgressNotification>()?.entries;
+            }
+            "turn/reverted" => {
+                let reverted: TurnRevertedNotification = news.params()?;
+                let turn = self.turn_mut(&reverted.turn_id)?;
+                turn.turn.files_undone = reverted.redone.is_none().then_some(true);
             }
             "thread/rolledBack" => {
                 let first = news.params::<ThreadRolledBackNotification>()?.first_turn_id;

@@ -165,10 +165,12 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<RolledBack>,
     },
-    /// Undo the file changes of a Turn.
+    /// Undo the file changes of a Turn, or make them again.
     Revert {
         /// The Turn.
         turn: String,
+        /// Whether they are made again.
+        redo: bool,
         /// Treatment of files that have changed since.
         changed_since: ChangedSince,
         /// Takes the answer.

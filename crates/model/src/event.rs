@@ -248,11 +248,14 @@ pub enum Event {
         /// All of them.
         diff: TurnDiff,
     },
-    /// The file changes of an ended Turn were undone.
+    /// The file changes of an ended Turn were undone, or made again.
     TurnReverted {
         /// The Turn.
         turn: TurnId,
-        /// The files that were restored to their state before the Turn.
+        /// Whether they were made again after an undo.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        redone: bool,
+        /// The files that were restored to their state before the Turn; to that after it, if the changes were made again.
         files: Vec<RevertedFile>,
         /// Changes of that Turn that were not recorded and therefore could not be undone, as sentences.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

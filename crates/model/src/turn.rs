@@ -205,6 +205,8 @@ pub struct Turn {
     pub cost_micros: u64,
     /// Number of files that it changed, as its last diff says.
     pub files_changed: u32,
+    /// Whether these changes were undone, and not made again.
+    pub files_undone: bool,
     /// Why it failed.
     pub error: Option<String>,
     /// Channel that started it.

@@ -219,6 +219,7 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
             }),
         cost: turn.completed_at.and_then(|_| cost(turn.cost_micros)),
         files_changed: (turn.files_changed > 0).then_some(turn.files_changed),
+        files_undone: turn.files_undone.then_some(true),
         error: turn.error.clone(),
         origin_channel: turn.origin_channel.clone(),
         initiator: initiator(turn),

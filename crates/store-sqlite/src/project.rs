@@ -178,8 +178,8 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
         | Event::ToolsDeclared { .. }
         | Event::QueueChanged { .. }
         | Event::PlanUpdated { .. }
-        | Event::CallPreviewed { .. }
-        | Event::TurnReverted { .. } => {}
+        | Event::CallPreviewed { .. } => {}
+        Event::TurnReverted { turn, redone, .. } => set_undone(script, thread, *turn, !redone),
         Event::TurnRecovered { turn, crashed, .. } => count_crash(script, thread, *turn, *crashed),
         Event::TurnLeftOpen { turn } => leave_in_order(script, thread, *turn),
     }
@@ -279,6 +279,14 @@ fn set_diff(script: &mut Script, thread: &str, turn: TurnId, diff: &TurnDiff, se
         .then("UPDATE turn SET diff_seq = ?, files_changed = ? WHERE thread_id = ? AND turn_no = ?")
         .bind(number(seq))
         .bind(diff.files_changed())
+        .bind(thread.to_owned())
+        .bind(turn.0);
+}
+
+fn set_undone(script: &mut Script, thread: &str, turn: TurnId, is_undone: bool) {
+    script
+        .then("UPDATE turn SET files_undone = ? WHERE thread_id = ? AND turn_no = ?")
+        .bind(is_undone)
         .bind(thread.to_owned())
         .bind(turn.0);
 }

@@ -250,6 +250,7 @@ pub(crate) struct TurnRow {
     pub(crate) crashes: i32,
     pub(crate) history: Option<String>,
     files_changed: u32,
+    files_undone: bool,
 }
 
 impl TurnRow {
@@ -274,6 +275,7 @@ impl TurnRow {
             },
             cost_micros: count(self.cost_micros),
             files_changed: self.files_changed,
+            files_undone: self.files_undone,
             error: self.error,
             origin_channel: self.origin_channel,
         })

@@ -124,6 +124,28 @@ pub(crate) fn net_changes(steps: &[Step], others: &[Step]) -> NetChanges {
     net_changes
 }
 
+/// Makes the way to each file's state after the Turn of the way back to its state before. Returns the files whose state after
+/// the Turn is not known.
+pub(crate) fn turn_around(files: &mut BTreeMap<PathBuf, NetChange>) -> Vec<PathBuf> {
+    let mut unknown = Vec::new();
+    files.retain(|path, change| {
+        let After::Known(after) = change.after else {
+            unknown.push(path.clone());
+            return false;
+        };
+        *change = NetChange {
+            before: after,
+            after: After::Known(change.before),
+            // A file that is as the undo left it has the work of no one else.
+            contested: false,
+            since: change.since,
+            may_be_older: false,
+        };
+        true
+    });
+    unknown
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Whose {
     Ours,

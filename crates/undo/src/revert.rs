@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::mode_of;
 use crate::contents::CHUNK_BYTES;
 use crate::objects::{Digest, FileMode, ObjectKind, StoredFile};
-use crate::plan::{NetChange, NetChanges, Now, Step, Verdict, net_changes, verdict};
+use crate::plan::{NetChange, NetChanges, Now, Step, Verdict, net_changes, turn_around, verdict};
 use crate::repository::{FileUndo, chain};
 use crate::steps::turn_refs;
 
@@ -144,7 +144,16 @@ impl FileUndo {
                 "No change of a file is recorded of this turn; changes are kept for 14 days.".to_owned(),
             );
         }
-        let NetChanges { files, theirs } = net_changes(&steps, &others);
+        let NetChanges { mut files, theirs } = net_changes(&steps, &others);
+        if request.redo {
+            let unknown = turn_around(&mut files);
+            if !unknown.is_empty() {
+                notes.push(format!(
+                    "The server ended while these files were changed, so that their state after the turn is not known: {}.",
+                    named(&unknown, &request.root)
+                ));
+            }
+        }
         let found = tokio::task::spawn_blocking(move || now(files, until));
         let found = found.await.map_err(|error| broken(&error))?;
         let found = found.ok_or_else(too_long)?;

@@ -91,9 +91,19 @@ impl Bench {
         RevertRequest {
             thread: ThreadId::new("thread_1"),
             turn: TurnId(turn),
+            redo: false,
             root: self.root.clone(),
             changed_since,
         }
+    }
+
+    /// Makes the changes of a Turn again.
+    async fn redo(&self, turn: u32) -> Result<Undone, UndoError> {
+        let request = RevertRequest {
+            redo: true,
+            ..self.request(turn, ChangedSince::Refuse)
+        };
+        self.undo.revert(request, CancellationToken::new()).await
     }
 
     async fn revert(&self, turn: u32, changed_since: ChangedSince) -> Result<Undone, UndoError> {
@@ -171,6 +181,42 @@ async fn what_is_saved_after_all_was_compared_is_not_lost() {
     };
     assert!(bench.undo_after(1, to_program).await.is_err());
     assert_eq!(bench.read("kept"), "2");
+}
+
+#[tokio::test]
+async fn what_was_undone_is_done_again_where_nobody_loses_anything() {
+    let bench = Bench::open().await;
+    bench.write("changed", "1");
+    bench.write("gone/deep", "1");
+    let begun = bench.command(1).await;
+    bench.write("changed", "2");
+    bench.write("made/deep", "2");
+    fs::remove_dir_all(bench.path("gone")).unwrap();
+    begun.end().await;
+    assert_eq!(
+        bench.redo(1).await.unwrap(),
+        Undone::default(),
+        "nothing was undone"
+    );
+    bench.revert(1, Refuse).await.unwrap();
+    assert_eq!(bench.read("gone/deep"), "1");
+    let redone = bench.redo(1).await.unwrap();
+    assert_eq!(files(&redone), ["changed", "gone/deep", "made/deep"]);
+    let actions: Vec<RevertAction> = redone.files.iter().map(|file| file.action).collect();
+    use RevertAction::{Removed, Restored};
+    assert_eq!(actions, [Restored, Removed, Restored]);
+    assert_eq!(
+        (bench.read("changed"), bench.read("made/deep")),
+        ("2".into(), "2".into())
+    );
+    assert!(!bench.path("gone").exists());
+    bench.revert(1, Refuse).await.unwrap();
+    bench.write("changed", "somebody's");
+    match bench.redo(1).await {
+        Err(UndoError::Changed(files)) => assert_eq!(files, ["changed"]),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(bench.read("gone/deep"), "1", "all or nothing");
 }
 
 #[tokio::test]

@@ -219,6 +219,7 @@ impl Bench {
         let reply: Reply<Reverted> = Box::new(move |result| drop(tx.send(result)));
         let command = Command::Revert {
             turn,
+            redo: false,
             changed_since,
             reply,
         };

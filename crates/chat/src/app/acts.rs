@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use bobbin_client::TurnState;
 use bobbin_model::{ApprovalPolicy, Effort, ModelListErrorCode};
 use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
 use bobbin_native_wire::history::types::{
@@ -46,11 +45,16 @@ impl App {
             Act::Policy => self.choose(Purpose::Policies, argument.to_owned()),
             Act::Mode => self.change_mode(argument),
             Act::Diff => self.show_diff(),
-            Act::Undo => self.undo(),
+            Act::Undo => self.undo(false),
+            Act::Redo => self.undo(true),
             Act::Edit => self.list_messages(),
             Act::Fork => self.fork(),
-            Act::Compact => self.on_thread("thread/compact/start", |_| {}),
-            Act::Archive => self.on_thread("thread/archive", |app| {
+            Act::Compact => self.on_thread("thread/compact/start", |app, compacted| {
+                if let Some(message) = compacted["message"].as_str() {
+                    app.note(message);
+                }
+            }),
+            Act::Archive => self.on_thread("thread/archive", |app, _| {
                 app.forget_thread();
                 app.note("── archived; a new thread: describe a task ──");
             }),
@@ -64,7 +68,7 @@ impl App {
     }
 
     /// Makes a request about the Thread that takes nothing but its id.
-    fn on_thread(&mut self, method: &'static str, then: impl FnOnce(&mut Self) + Send + 'static) {
+    fn on_thread(&mut self, method: &'static str, then: impl FnOnce(&mut Self, Value) + Send + 'static) {
         let Some(thread_id) = self.thread.clone() else {
             return self.note("there is no thread yet");
         };
@@ -73,10 +77,7 @@ impl App {
             client_request_id: None,
         };
         let client = self.client.clone();
-        self.ask(
-            async move { client.once::<Value>(method, &params).await },
-            move |app, _| then(app),
-        );
+        self.ask(async move { client.once::<Value>(method, &params).await }, then);
     }
 
     pub(super) fn config(&self) -> ThreadConfiguration {
@@ -321,13 +322,6 @@ impl App {
         );
     }
 
-    /// Returns the last Turn that changed files.
-    fn last_change(&self) -> Option<(String, String)> {
-        let changed = |turn: &&TurnState| turn.has_ended() && turn.turn.files_changed.unwrap_or_default() > 0;
-        let last = self.state.turns.iter().rev().find(changed)?;
-        Some((self.thread.clone()?, last.turn.id.clone()))
-    }
-
     /// Shows the whole output or result of the last call.
     pub(super) fn show_output(&mut self) {
         let cells = self
@@ -375,25 +369,37 @@ impl App {
         );
     }
 
-    fn undo(&mut self) {
-        let Some((thread_id, turn_id)) = self.last_change() else {
-            return self.note("no turn changed a file");
+    /// Puts back what the last Turn changed that was not undone, or makes the changes again that were undone last.
+    fn undo(&mut self, redo: bool) {
+        let turn = if redo {
+            self.state.turn_to_redo()
+        } else {
+            self.state.turn_to_undo()
+        };
+        let (Some(turn), Some(thread_id)) = (turn, self.thread.clone()) else {
+            return self.note(if redo {
+                "no changes were undone since the last change"
+            } else {
+                "no turn changed a file that is not put back yet"
+            });
         };
         let params = TurnRevertParams {
             thread_id,
-            turn_id,
+            turn_id: turn.id.clone(),
             force: None,
+            redo: redo.then_some(true),
             client_request_id: None,
         };
         let client = self.client.clone();
         self.ask(
             async move { client.once::<TurnRevertResult>("turn/revert", &params).await },
-            |app, reverted| {
+            move |app, reverted| {
                 if reverted.files.is_empty() {
-                    app.note("the files are as they were before the turn");
+                    app.note("the files are so already");
                 }
+                let mark = if redo { "  ↷ " } else { "  ↶ " };
                 for file in &reverted.files {
-                    let line = Line::of("  ↶ ", GOOD).and(safe_line(&file.path), Style::PLAIN);
+                    let line = Line::of(mark, GOOD).and(safe_line(&file.path), Style::PLAIN);
                     app.notes.push(line);
                 }
                 for note in reverted.notes {

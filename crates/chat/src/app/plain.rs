@@ -25,7 +25,11 @@ const MARKS: &[(&str, &str)] = &[
     ("✗ ", "Error: "),
     ("! ", "Note: "),
     ("  ↶ ", "  Put back: "),
+    ("  ↷ ", "  Changed again: "),
 ];
+
+/// Marks that are in one span with their text.
+const FRAMES: &[(&str, &str)] = &[("  │ ", "  "), ("  └ ", "  "), ("! ", "Note: ")];
 
 /// What this mode has said.
 #[derive(Debug, Default)]
@@ -149,12 +153,11 @@ fn plain(line: &Line) -> String {
     };
     let shown = match MARKS.iter().find(|(mark, _)| *mark == first.text) {
         Some((_, word)) => format!("{word}{}", text(rest)),
-        // The frame of an output, which is in one span with it.
-        None => match ["  │ ", "  └ "]
+        None => match FRAMES
             .iter()
-            .find_map(|frame| first.text.strip_prefix(frame))
+            .find_map(|(frame, word)| Some((word, first.text.strip_prefix(frame)?)))
         {
-            Some(framed) => format!("  {framed}{}", text(rest)),
+            Some((word, framed)) => format!("{word}{framed}{}", text(rest)),
             None => text(&line.0),
         },
     };

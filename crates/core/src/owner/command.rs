@@ -125,9 +125,10 @@ impl Owner {
             } => self.roll_back(which, max_bytes, reply).await,
             Command::Revert {
                 turn,
+                redo,
                 changed_since,
                 reply,
-            } => self.revert(&turn, changed_since, reply).await,
+            } => self.revert(&turn, redo, changed_since, reply).await,
             Command::Interrupt { turn, reply } => self.interrupt(&turn, reply).await,
             Command::Answer { answer, reply } => self.answer(answer, reply).await,
             // Named commands do not nest, and the outer name has been looked up.

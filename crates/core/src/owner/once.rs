@@ -226,6 +226,7 @@ fn turn_of(stored: &StoredEvent) -> Option<Turn> {
             usage: TokenUsage::default(),
             cost_micros: 0,
             files_changed: 0,
+            files_undone: false,
             error: None,
             origin_channel: origin_channel.clone(),
         }),
@@ -235,7 +236,9 @@ fn turn_of(stored: &StoredEvent) -> Option<Turn> {
 
 fn reverted_of(stored: &StoredEvent) -> Option<Reverted> {
     match &*stored.event {
-        Event::TurnReverted { turn, files, notes } => Some(Reverted {
+        Event::TurnReverted {
+            turn, files, notes, ..
+        } => Some(Reverted {
             turn: *turn,
             undone: Undone {
                 files: files.clone(),

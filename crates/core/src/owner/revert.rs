@@ -16,6 +16,7 @@ impl Owner {
     pub(super) async fn revert(
         &mut self,
         turn: &str,
+        redo: bool,
         changed_since: ChangedSince,
         reply: Reply<Reverted>,
     ) -> Result<(), CoreError> {
@@ -37,6 +38,7 @@ impl Owner {
         let request = RevertRequest {
             thread: self.state.header.id.clone(),
             turn,
+            redo,
             root: settings
                 .environment_of(self.state.header.config.as_ref(), &TurnFeatures::default())
                 .root,
@@ -58,6 +60,7 @@ impl Owner {
         };
         let event = Event::TurnReverted {
             turn,
+            redone: redo,
             files: files.clone(),
             notes: notes.clone(),
         };

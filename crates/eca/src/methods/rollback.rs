@@ -150,6 +150,7 @@ async fn revert(handle: &ThreadHandle, turn: TurnId) -> Result<Undone, CoreError
     let (done, reverted) = oneshot::channel();
     let command = Command::Revert {
         turn: turn.to_string(),
+        redo: false,
         // A button must not discard later changes by others.
         changed_since: ChangedSince::Refuse,
         reply: Box::new(move |result| drop(done.send(result))),

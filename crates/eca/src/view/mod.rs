@@ -236,7 +236,9 @@ impl View {
                     "\nThe last {count} {turns} taken out of this chat. Open it again to see what is left.\n"
                 )));
             }
-            Event::TurnReverted { files, .. } => out.push(ChatContent::system(undone(files))),
+            Event::TurnReverted { files, redone, .. } => {
+                out.push(ChatContent::system(undone(files, *redone)));
+            }
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }
             | Event::ThreadLabelled { .. }
@@ -400,12 +402,17 @@ pub(crate) fn too_late(words: &str) -> String {
 }
 
 /// Returns the notice about the files that an undo has changed.
-fn undone(files: &[RevertedFile]) -> String {
+fn undone(files: &[RevertedFile], redone: bool) -> String {
     let files: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
+    let (done, place) = if redone {
+        ("Made again", "after")
+    } else {
+        ("Undone", "before")
+    };
     match files.len() {
-        0 => "\nThe files are as they were before that turn.\n".to_owned(),
-        1..=20 => format!("\nUndone in the files: {}.\n", files.join(", ")),
-        count => format!("\nUndone in {count} files.\n"),
+        0 => format!("\nThe files are as they were {place} that turn.\n"),
+        1..=20 => format!("\n{done} in the files: {}.\n", files.join(", ")),
+        count => format!("\n{done} in {count} files.\n"),
     }
 }
 

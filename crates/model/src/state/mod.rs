@@ -148,6 +148,7 @@ impl LiveTurn {
                 usage: crate::TokenUsage::default(),
                 cost_micros: 0,
                 files_changed: 0,
+                files_undone: false,
                 error: None,
                 origin_channel,
             },

@@ -183,6 +183,9 @@ pub struct TurnRevertParams {
     /// Whether files that have been changed since are put back too, and what was done to them is lost. Left out:
     /// nothing is done then, and the error names them.
     pub force: Option<bool>,
+    /// Whether the Turn's changes are made again, which were undone before. Refused as an undo is where files have been changed
+    /// since. Default `false`.
+    pub redo: Option<bool>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
 }

@@ -14,6 +14,8 @@ pub struct TurnRevertedNotification {
     pub thread_id: String,
     /// The Turn.
     pub turn_id: String,
+    /// `true` where the Turn's changes were made again; left out where they were undone.
+    pub redone: Option<bool>,
     /// The files that were put back.
     pub files: Vec<RevertedFile>,
     /// What the Turn may have changed that was not restored, as sentences.

@@ -34,6 +34,8 @@ pub struct Turn {
     pub cost: Option<f64>,
     /// Extension: how many files it changed, by commands too; left out where there is none.
     pub files_changed: Option<u32>,
+    /// Extension: `true` where these changes were undone with `turn/revert`, and not made again.
+    pub files_undone: Option<bool>,
     /// Why it failed, as a sentence for the user.
     pub error: Option<String>,
     /// The channel that started this Turn.

@@ -175,6 +175,7 @@ pub(super) fn ended(outcome: Outcome, error: Option<&str>) -> Frame {
         usage,
         cost_micros: 0,
         files_changed: 0,
+        files_undone: false,
         error: error.map(str::to_owned),
         origin_channel: Some("kettle".into()),
     };

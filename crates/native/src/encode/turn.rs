@@ -2,8 +2,8 @@
 
 use bobbin_core::{Frame, View, WireMessage};
 use bobbin_model::{
-    ContextUsage, DecidedBy, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, Outcome, RevertedFile,
-    ThreadId, Turn, TurnDiff, TurnId, TurnStatus,
+    ContextUsage, DecidedBy, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, Outcome, ThreadId, Turn,
+    TurnDiff, TurnId, TurnStatus,
 };
 use bobbin_native_wire::item::delta::{
     AgentMessageDeltaNotification, CommandOutputDeltaNotification, DeltaKind, ReasoningDeltaNotification,
@@ -52,6 +52,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 usage: bobbin_model::TokenUsage::default(),
                 cost_micros: 0,
                 files_changed: 0,
+                files_undone: false,
                 error: None,
                 origin_channel: origin_channel.clone(),
             };
@@ -124,7 +125,22 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 seq,
             },
         )),
-        Event::TurnReverted { turn, files, notes } => out.push(of_revert(seq, thread, *turn, files, notes)),
+        Event::TurnReverted {
+            turn,
+            redone,
+            files,
+            notes,
+        } => out.push(message(
+            TURN_REVERTED,
+            &TurnRevertedNotification {
+                thread_id: thread.to_string(),
+                turn_id: turn.to_string(),
+                redone: redone.then_some(true),
+                files: files.clone(),
+                notes: notes.clone(),
+                seq,
+            },
+        )),
         Event::DiffUpdated { turn, diff } => out.push(of_diff(seq, thread, *turn, diff)),
         Event::TurnEnded { outcome, .. } => out.extend(of_end(frame, outcome, kind)),
         _ => {}
@@ -252,23 +268,6 @@ pub(super) fn of_item(
         ..ItemNotification::new(thread.to_string(), convert::item(turn, item))
     };
     message(method, &params)
-}
-
-fn of_revert(
-    seq: Option<u64>,
-    thread: &ThreadId,
-    turn: TurnId,
-    files: &[RevertedFile],
-    notes: &[String],
-) -> WireMessage {
-    let params = TurnRevertedNotification {
-        thread_id: thread.to_string(),
-        turn_id: turn.to_string(),
-        files: files.to_vec(),
-        notes: notes.to_vec(),
-        seq,
-    };
-    message(TURN_REVERTED, &params)
 }
 
 fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {

@@ -49,6 +49,7 @@ async fn a_database_is_copied_before_it_is_migrated_and_only_then() {
     change(&database, "ALTER TABLE turn DROP COLUMN cached_input_tokens").await;
     change(&database, "ALTER TABLE turn DROP COLUMN reasoning_output_tokens").await;
     change(&database, "ALTER TABLE turn DROP COLUMN files_changed").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN files_undone").await;
     change(&database, "ALTER TABLE thread DROP COLUMN waiting_input").await;
     change(&database, "ALTER TABLE turn DROP COLUMN model").await;
     change(&database, "ALTER TABLE turn DROP COLUMN requests").await;

@@ -20,6 +20,7 @@ pub(super) async fn revert(client: &Client, params: TurnRevertParams, responder:
     });
     let command = Command::Revert {
         turn: params.turn_id,
+        redo: params.redo.unwrap_or_default(),
         changed_since: if params.force.unwrap_or_default() {
             ChangedSince::Overwrite
         } else {
