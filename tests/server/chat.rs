@@ -304,6 +304,29 @@ async fn lines_of_a_pipe_are_prompts_answers_and_choices() {
 }
 
 #[tokio::test]
+async fn a_draft_is_there_again_after_the_client_was_killed() {
+    let workspace = asking();
+    let mut user = Terminal::start(&workspace, &[]);
+    user.shows("Describe a task").await;
+    user.types("half a prompt");
+    let file = workspace.state_folder().join("drafts.json");
+    let deadline = Instant::now() + PATIENCE;
+    while !std::fs::read_to_string(&file).is_ok_and(|text| text.contains("half a prompt")) {
+        assert!(Instant::now() < deadline, "no draft is stored");
+        sleep(Duration::from_millis(10)).await;
+    }
+    user.child.kill().await.unwrap();
+    let mut again = Terminal::start(&workspace, &[]);
+    again.shows("› half a prompt").await;
+    again.types("\u{15}say **done**\r");
+    again.shows("• done").await;
+    again.types("\u{4}");
+    again.ends().await;
+    let drafts = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(drafts, "{}");
+}
+
+#[tokio::test]
 async fn exec_renders_its_answer_on_a_terminal() {
     let workspace = asking();
     let exec = Terminal::runs(&workspace, &["exec", "say **hello** `there`\u{1b}[2J"]);

@@ -1,10 +1,13 @@
 //! The prompt: a text of several lines with a cursor, its history, and pasted texts as chips.
 
+use std::path::PathBuf;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use unicode_width::UnicodeWidthChar as _;
 
+use crate::pictures;
 use crate::screen::Place;
-use crate::text::{Line, Style, safe};
+use crate::text::{Line, Style, safe, safe_line};
 use crate::transcript::ACCENT;
 
 /// A pasted text of more lines or characters than this becomes a chip.
@@ -24,6 +27,8 @@ pub(crate) struct Compose {
     recalled: Option<(usize, String)>,
     /// Pasted texts, by the chips that stand for them.
     pasted: Vec<(String, String)>,
+    /// Pictures that were dropped on the terminal, by their chips.
+    pictures: Vec<(String, PathBuf)>,
     /// The text that was cut last.
     cut: String,
 }
@@ -56,16 +61,32 @@ impl Compose {
     pub(crate) fn clear(&mut self) {
         self.set("");
         self.pasted.clear();
+        self.pictures.clear();
+    }
+
+    /// Returns the text with pasted texts in the places of their chips.
+    pub(crate) fn whole(&self) -> String {
+        let mut text = self.text.clone();
+        for (chip, pasted) in &self.pasted {
+            text = text.replacen(chip, pasted, 1);
+        }
+        text
+    }
+
+    /// Takes the pictures whose chips are in a text.
+    pub(crate) fn take_pictures(&mut self, text: &str) -> Vec<PathBuf> {
+        let pictures = self.pictures.drain(..);
+        pictures
+            .filter(|(chip, _)| text.contains(chip.as_str()))
+            .map(|(_, path)| path)
+            .collect()
     }
 
     /// Takes the text, with pasted texts in the places of their chips, and adds it to the history.
     pub(crate) fn take(&mut self) -> String {
-        let mut text = std::mem::take(&mut self.text);
-        self.cursor = 0;
-        self.recalled = None;
-        for (chip, pasted) in self.pasted.drain(..) {
-            text = text.replacen(&chip, &pasted, 1);
-        }
+        let text = self.whole();
+        self.set("");
+        self.pasted.clear();
         self.remember(&text);
         text
     }
@@ -89,6 +110,13 @@ impl Compose {
 
     /// Inserts a pasted text; a long one as a chip.
     pub(crate) fn paste(&mut self, text: &str) {
+        if let Some(path) = pictures::dropped(text) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let chip = format!("[picture {}, {}]", self.pictures.len() + 1, safe_line(&name));
+            self.insert(&chip);
+            self.pictures.push((chip, path));
+            return;
+        }
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let lines = text.lines().count();
         if lines <= CHIP_LINES && text.chars().count() <= CHIP_CHARS {

@@ -3,6 +3,7 @@
 use crossterm::style::Color;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
+use crate::code::Highlighter;
 use crate::text::{Line, Style, safe};
 
 /// The state of rendering.
@@ -14,6 +15,8 @@ struct Writer {
     lists: Vec<Option<u64>>,
     quotes: usize,
     in_code: bool,
+    /// Colours the open block of code.
+    code: Option<Highlighter>,
     /// The address of an open link.
     link: Option<String>,
     /// Rows of the open table, with their cells.
@@ -31,6 +34,7 @@ pub(crate) fn rendered(text: &str) -> Vec<Line> {
         lists: Vec::new(),
         quotes: 0,
         in_code: false,
+        code: None,
         link: None,
         table: Vec::new(),
     };
@@ -124,7 +128,14 @@ impl Writer {
             Event::Text(text) if self.in_code => {
                 for line in text.lines() {
                     self.line.push("  ", Style::PLAIN);
-                    self.text(line);
+                    match &mut self.code {
+                        Some(code) => {
+                            for (part, style) in code.line(line) {
+                                self.line.push(part, style);
+                            }
+                        }
+                        None => self.text(line),
+                    }
                     self.lines.push(std::mem::take(&mut self.line));
                 }
             }
@@ -171,6 +182,7 @@ impl Writer {
                 if let CodeBlockKind::Fenced(language) = kind
                     && !language.is_empty()
                 {
+                    self.code = Highlighter::of(&language);
                     self.lines.push(Line::of(format!("  {language}"), Style::DIM));
                 }
                 self.push(|style| style.color = Some(Color::Cyan));
@@ -221,6 +233,7 @@ impl Writer {
             TagEnd::CodeBlock => {
                 self.pop();
                 self.in_code = false;
+                self.code = None;
             }
             TagEnd::List(_) => {
                 self.end_line();

@@ -75,7 +75,8 @@ pub(crate) fn hanging(mark: &str, mark_style: Style, text: &str, style: Style, w
 fn user(text: &str, pictures: usize, width: usize) -> Vec<Line> {
     let mut lines = hanging("› ", ACCENT, &safe(text), Style::BOLD, width);
     if pictures > 0 {
-        lines.push(Line::of(format!("  [{pictures} pictures]"), Style::DIM));
+        let noun = if pictures == 1 { "picture" } else { "pictures" };
+        lines.push(Line::of(format!("  [{pictures} {noun}]"), Style::DIM));
     }
     lines
 }

@@ -100,6 +100,7 @@ pub(crate) async fn run(chat: Chat) -> anyhow::Result<ExitCode> {
         version: env!("CARGO_PKG_VERSION"),
         is_plain: chat.plain || !is_terminal,
         has_colors: variable("NO_COLOR").is_none(),
+        drafts: Some(workspace.folder().join("drafts.json")),
         editor: variable("VISUAL").or_else(|| variable("EDITOR")),
     };
     let server = Server {

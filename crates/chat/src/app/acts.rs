@@ -60,6 +60,8 @@ impl App {
             }),
             Act::Rename => self.rename(argument),
             Act::Waiting => self.list_waiting(),
+            Act::Terminals => self.choose_terminal(Purpose::Terminals),
+            Act::Stop => self.choose_terminal(Purpose::Stops),
             Act::Usage => self.show_usage(),
             Act::Mcp => self.show_servers(),
             Act::Help => self.help(),
@@ -240,6 +242,8 @@ impl App {
             }
             Purpose::Messages => self.go_back(&value),
             Purpose::Waiting => self.choose_waiting(&value),
+            Purpose::Terminals => self.show_terminal(value),
+            Purpose::Stops => self.stop_terminal(value),
         }
     }
 

@@ -4,10 +4,12 @@ mod acts;
 mod keys;
 mod plain;
 mod requests;
+mod terminals;
 mod waiting;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{Stdout, stdout};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bobbin_client::{Client, Connect, Event, Events, Options, Question, ThreadState};
@@ -15,6 +17,7 @@ use bobbin_model::{ApprovalPolicy, Effort};
 use bobbin_native_wire::item::approval::ApprovalRequestParams;
 use bobbin_native_wire::item::payload::ItemPayload;
 use bobbin_native_wire::models::types::WorkspaceDefaultsResult;
+use bobbin_native_wire::terminal::types::BackgroundTerminal;
 use bobbin_native_wire::thread::config::ThreadConfiguration;
 use bobbin_native_wire::thread::params::{ThreadReadParams, ThreadReadResult};
 use bobbin_native_wire::turn::notifications::ApprovalResolvedNotification;
@@ -27,6 +30,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::ask::{self, Asked};
 use crate::cells::{self, Body, Call};
 use crate::compose::{Compose, Wanted};
+use crate::drafts::Drafts;
 use crate::picker::Picker;
 use crate::screen::{Place, Screen};
 use crate::terminal::Modes;
@@ -40,6 +44,8 @@ use waiting::Workspace;
 const TURNS: u32 = 10;
 /// Shortest time between two pictures.
 const FRAME: Duration = Duration::from_millis(33);
+/// Time after which a draft is stored.
+const STORE: Duration = Duration::from_millis(500);
 /// Time between two pictures of the spinner.
 const TICK: Duration = Duration::from_millis(125);
 /// Events that are taken before a picture is drawn.
@@ -72,6 +78,8 @@ pub struct Settings {
     pub has_colors: bool,
     /// The user's editor.
     pub editor: Option<String>,
+    /// The file in which drafts are stored.
+    pub drafts: Option<PathBuf>,
 }
 
 /// The Thread that is opened.
@@ -101,6 +109,10 @@ enum Purpose {
     Messages,
     /// All that needs an answer.
     Waiting,
+    /// The output of a command in the background.
+    Terminals,
+    /// The end of one.
+    Stops,
 }
 
 /// Completions of the prompt.
@@ -128,6 +140,12 @@ struct App {
     /// Files that were chosen from the menu.
     files: Vec<String>,
     compose: Compose,
+    drafts: Drafts,
+    /// The prompt as it was stored last, and when it is stored next.
+    stored: String,
+    store_at: Option<Instant>,
+    /// Commands of the Thread that run in the background, by their ids.
+    terminals: BTreeMap<String, BackgroundTerminal>,
     asked: VecDeque<Asked>,
     /// Questions of other Threads.
     elsewhere: Vec<Asked>,
@@ -174,6 +192,7 @@ pub async fn run(connect: impl Connect, settings: Settings) -> anyhow::Result<Op
     capabilities.tool_execution_lifecycle = true;
     capabilities.workspace_trust = true;
     capabilities.sandboxed_policy = true;
+    capabilities.background_terminals = true;
     capabilities.person = Some(true);
     let (client, mut events) = Client::start(connect, options);
     let is_plain = settings.is_plain;
@@ -192,7 +211,12 @@ pub async fn run(connect: impl Connect, settings: Settings) -> anyhow::Result<Op
 
 impl App {
     fn new(settings: Settings, client: Client) -> Self {
+        let drafts = Drafts::new(settings.drafts.clone());
         Self {
+            drafts,
+            stored: String::new(),
+            store_at: None,
+            terminals: BTreeMap::new(),
             draft: settings.config.clone(),
             settings,
             client,
@@ -226,7 +250,10 @@ impl App {
     /// Opens the Thread that is wanted.
     fn open_first(&mut self) {
         match self.settings.opens.clone() {
-            Opens::New => {}
+            Opens::New => {
+                let text = self.drafts.of(None);
+                self.compose.set(text);
+            }
             Opens::Choice => self.list_threads(),
             Opens::Last => self.open_last(),
             Opens::Thread(id) => self.open(id),
@@ -244,6 +271,7 @@ impl App {
         let mut screen = Screen::new(stdout(), size, self.settings.has_colors);
         self.open_first();
         let ended = self.serve(events, &mut screen).await;
+        self.store_draft();
         drop(screen.clear());
         drop(modes);
         ended
@@ -283,7 +311,11 @@ impl App {
                     let Some(Ok(typed)) = typed else { return Ok(()) };
                     self.input(typed, screen);
                     is_changed = true;
+                    if self.store_at.is_none() && self.compose.text() != self.stored {
+                        self.store_at = Some(Instant::now() + STORE);
+                    }
                 }
+                () = sleep_until(self.store_at.unwrap_or(drawn)), if self.store_at.is_some() => self.store_draft(),
                 () = sleep_until(drawn + FRAME), if is_changed => {}
                 () = sleep_until(next_tick), if is_working => {
                     next_tick = Instant::now() + TICK;
@@ -309,6 +341,19 @@ impl App {
         }
     }
 
+    /// Stores the prompt of the open Thread.
+    fn store_draft(&mut self) {
+        let text = self.compose.whole();
+        self.store_draft_as(&text);
+    }
+
+    fn store_draft_as(&mut self, text: &str) {
+        self.store_at = None;
+        self.compose.text().clone_into(&mut self.stored);
+        // A draft that cannot be stored is still on the screen.
+        drop(self.drafts.store(self.thread.as_deref(), text));
+    }
+
     fn edit(&mut self) {
         let editor = self.settings.editor.as_deref().unwrap_or("vi");
         match Modes::edit(editor, self.compose.text()) {
@@ -322,6 +367,7 @@ impl App {
             Event::Connected(_) => {
                 self.lost = None;
                 self.ask_server();
+                self.list_terminals();
                 self.read_workspace();
             }
             Event::Disconnected { why, .. } => self.lost = Some(why),
@@ -330,6 +376,7 @@ impl App {
             Event::NotFollowed { why, .. } => self.complain(&format!("the thread cannot be shown: {why}")),
             Event::Notification(news) => {
                 self.workspace_changed(&news);
+                self.terminal_changed(&news);
                 self.settled_by(&news);
                 if news.thread.is_some() && news.thread == self.thread {
                     self.state.apply(&news);
@@ -510,6 +557,7 @@ impl App {
             .map(|since| since.elapsed())
             .unwrap_or_default();
         lines.extend(view::subagents(&self.state, width));
+        lines.extend(self.terminal_lines(width));
         if self.asked.is_empty() {
             lines.extend(view::working(&self.state, self.ticks, elapsed, width));
         }

@@ -17,7 +17,7 @@ const MAX_LINES: usize = 64;
 /// Longest line that is read.
 const MAX_LINE: u64 = 4 << 20;
 
-/// What a line of the plain mode starts with in place of a mark.
+/// The words of the plain mode in place of marks.
 const MARKS: &[(&str, &str)] = &[
     ("› ", "You: "),
     ("• ", ""),
@@ -31,7 +31,7 @@ const MARKS: &[(&str, &str)] = &[
 /// Marks that are in one span with their text.
 const FRAMES: &[(&str, &str)] = &[("  │ ", "  "), ("  └ ", "  "), ("! ", "Note: ")];
 
-/// What this mode has said.
+/// The news that this mode has printed.
 #[derive(Debug, Default)]
 struct Said {
     /// The question that was shown last.

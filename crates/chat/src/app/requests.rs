@@ -1,5 +1,7 @@
 //! The requests of the client: Threads and prompts.
 
+use std::path::{Path, PathBuf};
+
 use bobbin_client::{Client, RequestError, ThreadState};
 use bobbin_native_wire::command::types::{CommandCategory, CommandListParams, CommandListResult};
 use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
@@ -20,6 +22,7 @@ use bobbin_native_wire::turn::params::{
 
 use crate::commands::{self};
 use crate::picker::{Entry, Picker};
+use crate::pictures::{media_type, picture};
 use crate::text::safe_line;
 use crate::view::Printed;
 
@@ -133,16 +136,28 @@ impl App {
 
     /// Follows another Thread.
     pub(super) fn open(&mut self, id: String) {
+        self.store_draft();
+        let text = self.drafts.of(Some(&id));
+        self.compose.clear();
+        self.compose.set(text);
+        self.show_thread(id);
+    }
+
+    fn show_thread(&mut self, id: String) {
         self.thread = Some(id);
         self.state = ThreadState::default();
         self.printed = Printed::default();
         self.running_since = None;
+        self.terminals.clear();
         self.opened();
+        self.list_terminals();
     }
 
     /// Goes on without a Thread: the next prompt starts one.
     pub(super) fn forget_thread(&mut self) {
+        self.store_draft();
         self.thread = None;
+        self.terminals.clear();
         self.state = ThreadState::default();
         self.printed = Printed::default();
         self.running_since = None;
@@ -246,12 +261,26 @@ impl App {
             }
         }
         let mut input = vec![InputPart::text(text)];
+        let root = self.state.thread.as_ref().map(|thread| thread.cwd.clone());
+        let root = PathBuf::from(root.unwrap_or_else(|| self.settings.workspace.clone()));
+        let mut pictures = self.compose.take_pictures(text);
         for path in std::mem::take(&mut self.files) {
-            if text.contains(&format!("@{path}")) {
+            if !text.contains(&format!("@{path}")) {
+                continue;
+            }
+            if media_type(Path::new(&path)).is_some() {
+                pictures.push(root.join(path));
+            } else {
                 input.push(InputPart::FileRef(FileRefPart {
                     display_path: Some(path.clone()),
                     path,
                 }));
+            }
+        }
+        for path in pictures {
+            match picture(&path) {
+                Ok(part) => input.push(InputPart::LocalImage(part)),
+                Err(error) => self.complain(&format!("{error:#}")),
             }
         }
         input
@@ -327,7 +356,9 @@ impl App {
                 app.is_starting = false;
                 let error = match started {
                     Ok((id, turn)) => {
-                        app.open(id);
+                        // What is typed by now belongs to this Thread.
+                        app.store_draft_as("");
+                        app.show_thread(id);
                         turn.map(|turn| app.sent = Some(turn)).err()
                     }
                     Err(error) => Some(error),

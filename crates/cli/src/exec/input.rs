@@ -4,17 +4,16 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use bobbin_native_wire::turn::input_types::InputPart;
 use nix::sys::stat::{SFlag, fstat};
 use serde_json::{Value, json};
 
 /// Longest request, as JSON: what a server takes in one message (AppServer protocol 01 §3), less what is around the input.
 const MAX_INPUT_BYTES: usize = (4 << 20) - 4096;
-/// Largest picture.
-const MAX_IMAGE_BYTES: u64 = 20 << 20;
 /// After this time without an end of stdin the user hears what exec waits for.
 pub(super) const SILENT_STDIN: Duration = Duration::from_secs(2);
 
@@ -72,7 +71,8 @@ fn stdin() -> anyhow::Result<String> {
 pub(super) fn parts(text: &str, images: &[PathBuf]) -> anyhow::Result<Value> {
     let mut parts = vec![json!({ "type": "text", "text": text })];
     for path in images {
-        parts.push(image(path)?);
+        let part = InputPart::LocalImage(bobbin_chat::picture(path)?);
+        parts.push(serde_json::to_value(part)?);
     }
     let parts = Value::Array(parts);
     let bytes = parts.to_string().len();
@@ -83,39 +83,6 @@ pub(super) fn parts(text: &str, images: &[PathBuf]) -> anyhow::Result<Value> {
         );
     }
     Ok(parts)
-}
-
-fn image(path: &Path) -> anyhow::Result<Value> {
-    let shown = path.display();
-    let media_type = match path.extension().and_then(|end| end.to_str()) {
-        Some(end) if end.eq_ignore_ascii_case("png") => "image/png",
-        Some(end) if end.eq_ignore_ascii_case("gif") => "image/gif",
-        Some(end) if end.eq_ignore_ascii_case("webp") => "image/webp",
-        Some(end) if end.eq_ignore_ascii_case("jpg") || end.eq_ignore_ascii_case("jpeg") => "image/jpeg",
-        _ => bail!("{shown} does not end as a picture does: .png, .jpg, .gif or .webp"),
-    };
-    let path = path
-        .canonicalize()
-        .with_context(|| format!("the picture {shown} cannot be read"))?;
-    let found = path.metadata()?;
-    if !found.is_file() {
-        bail!("{shown} is no file");
-    }
-    if found.len() > MAX_IMAGE_BYTES {
-        bail!(
-            "{shown} has {} bytes, and a picture may have {MAX_IMAGE_BYTES}",
-            found.len()
-        );
-    }
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let Some(path) = path.to_str() else {
-        bail!("the name of {shown} is no UTF-8 text");
-    };
-    Ok(json!({ "type": "localImage", "path": path, "mimeType": media_type, "fileName": name }))
 }
 
 /// Reads a time such as `90`, `90s`, `10m` or `1h 30m`.
@@ -157,15 +124,5 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("are possible"), "{error}");
-    }
-
-    #[test]
-    fn a_picture_is_a_file_that_is_there() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("pot.PNG");
-        assert!(image(&path).is_err());
-        std::fs::write(&path, "x").unwrap();
-        assert_eq!(image(&path).unwrap()["mimeType"], "image/png");
-        assert!(image(place.path()).is_err());
     }
 }
