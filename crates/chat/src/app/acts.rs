@@ -10,6 +10,7 @@ use bobbin_native_wire::history::types::{
 use bobbin_native_wire::item::payload::ItemPayload;
 use bobbin_native_wire::mcp::types::McpStatusListResult;
 use bobbin_native_wire::models::types::{ModelListParams, ModelListResult};
+use bobbin_native_wire::policy::types::ApprovalRulesListResult;
 use bobbin_native_wire::thread::config::ThreadConfiguration;
 use bobbin_native_wire::thread::params::{
     ThreadConfigUpdateParams, ThreadRenameParams, ThreadResult, ThreadRollbackParams, ThreadRollbackResult,
@@ -64,6 +65,7 @@ impl App {
             Act::Stop => self.choose_terminal(Purpose::Stops),
             Act::Usage => self.show_usage(),
             Act::Mcp => self.show_servers(),
+            Act::Rules => self.show_rules(),
             Act::Help => self.help(),
             Act::Quit => self.leaves = Some(Leaves::ForGood),
         }
@@ -355,7 +357,9 @@ impl App {
     }
 
     fn show_diff(&mut self) {
-        let last = self.state.turns.last().map(|turn| turn.turn.id.clone());
+        let mut turns = self.state.turns.iter().rev();
+        let last = turns.find(|turn| !turn.has_ended() || turn.turn.files_changed.is_some());
+        let last = last.map(|turn| turn.turn.id.clone());
         let Some((thread_id, turn_id)) = self.thread.clone().zip(last) else {
             return self.note("nothing was changed yet");
         };
@@ -466,23 +470,60 @@ impl App {
         );
     }
 
+    fn show_rules(&mut self) {
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client
+                    .read::<ApprovalRulesListResult>("approval/rules/list", &EmptyParams {})
+                    .await
+            },
+            |app, listed| {
+                if listed.rules.is_empty() {
+                    app.note("there are no rules: plain reads run, all else is asked about");
+                }
+                for rule in &listed.rules {
+                    app.note(&format!("{}  ({})", rule.text, rule.source));
+                }
+                for answer in &listed.answers {
+                    app.note(&format!(
+                        "always allowed: {} in {}",
+                        answer.operation, answer.target
+                    ));
+                }
+                app.note("`bobbin rules` explains them and takes answers back");
+            },
+        );
+    }
+
     fn help(&mut self) {
         let mut lines = Vec::new();
         for command in COMMANDS {
-            let name = format!("  /{} {}", command.name, command.argument);
-            lines.push(Line::of(format!("{name:<24}"), Style::BOLD).and(command.summary, Style::PLAIN));
+            let name = format!("/{} {}", command.name, command.argument);
+            lines.extend(explained(&name, 22, command.summary));
         }
         for (name, description) in &self.prompts {
-            let name = format!("  /{}", safe_line(name));
-            lines
-                .push(Line::of(format!("{name:<24}"), Style::BOLD).and(safe_line(description), Style::PLAIN));
+            let name = format!("/{}", safe_line(name));
+            lines.extend(explained(&name, 22, &safe_line(description)));
         }
         lines.push(Line::default());
         for (key, what) in KEYS {
-            lines.push(Line::of(format!("  {key:<28}"), Style::BOLD).and(*what, Style::PLAIN));
+            lines.extend(explained(key, 27, what));
         }
         self.notes.extend(lines);
     }
+}
+
+/// Returns a name of so many columns and its words, in a line or in two.
+fn explained(name: &str, columns: usize, words: &str) -> Vec<Line> {
+    let width = width();
+    if width < columns + 30 {
+        let mut lines = vec![Line::of(format!("  {}", name.trim_end()), Style::BOLD).cut(width)];
+        lines.extend(hanging("    ", Style::PLAIN, words, Style::PLAIN, width));
+        return lines;
+    }
+    let name = format!("  {name:<columns$} ");
+    hanging(&name, Style::BOLD, words, Style::PLAIN, width)
 }
 
 fn plain_entry(value: &str, note: &str) -> Entry {
