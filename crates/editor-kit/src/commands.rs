@@ -65,8 +65,8 @@ pub enum CommandKind {
     Own,
     /// A prompt of a server, with its arguments.
     Server(Vec<PromptArgument>),
-    /// A command in a file.
-    File,
+    /// A command in a file, with what it says of its arguments.
+    File(Option<String>),
     /// A skill in a file.
     Skill,
 }
@@ -140,7 +140,7 @@ fn in_files(files: &Prompts) -> Vec<CommandInfo> {
     let commands = written.map(|command| CommandInfo {
         name: command.name,
         description: command.description,
-        kind: CommandKind::File,
+        kind: CommandKind::File(command.hint),
     });
     let mut found: Vec<CommandInfo> = commands.collect();
     for skill in files.skills() {

@@ -1,12 +1,12 @@
 //! Commands: Markdown files whose text is sent as a user's message, with the arguments inserted.
 //!
 //! `.craft/commands/brew.md` is `/brew`, `.craft/commands/tea/brew.md` is `/tea:brew`. A plugin `tea-log` with
-//! `commands/brew.md` has `/tea-log:brew`.
+//! `commands/brew.md` has `/tea-log:brew`. Commands of other agents have the same form.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::front_matter::parts;
+use crate::front_matter::{Words, parts};
 use crate::own::{COMPACT, OwnCommand};
 use crate::place::{MAX_ENTRIES, PromptDirectory, is_name};
 use crate::{PromptError, Prompts, Source};
@@ -27,6 +27,8 @@ pub struct Command {
     pub name: String,
     /// The description in its file, or the beginning of its text.
     pub description: String,
+    /// A hint for users about its arguments.
+    pub hint: Option<String>,
     /// Its source. `None`: it comes with Bobbin.
     pub source: Option<Source>,
 }
@@ -46,6 +48,7 @@ impl Prompts {
             let command = || Command {
                 name: own.name.to_owned(),
                 description: own.description.to_owned(),
+                hint: None,
                 source: None,
             };
             if own.name == COMPACT {
@@ -148,9 +151,16 @@ fn walk(
             }
             match place.read(&path) {
                 Ok(text) => {
+                    let parts = parts(&text);
+                    let hint = parts.head.argument_hint.map(Words::written);
                     let command = Command {
                         name: name.clone(),
-                        description: described(&text),
+                        description: parts
+                            .head
+                            .description
+                            .filter(is_said)
+                            .unwrap_or_else(|| beginning(parts.body)),
+                        hint: hint.filter(is_said),
                         source: Some(place.source),
                     };
                     found.insert(name, command);
@@ -164,17 +174,16 @@ fn walk(
     }
 }
 
-fn described(text: &str) -> String {
-    let parts = parts(text);
-    let own = parts.head.description.filter(|text| !text.trim().is_empty());
-    own.unwrap_or_else(|| {
-        let lines = parts.body.lines().map(|line| line.trim_start_matches('#').trim());
-        let first = lines
-            .into_iter()
-            .find(|line| !line.is_empty())
-            .unwrap_or_default();
-        first.chars().take(DESCRIPTION_CHARS).collect()
-    })
+#[expect(clippy::ptr_arg, reason = "an Option of String filters by it")]
+fn is_said(text: &String) -> bool {
+    !text.trim().is_empty()
+}
+
+/// Returns the first line with a text.
+fn beginning(body: &str) -> String {
+    let mut lines = body.lines().map(|line| line.trim_start_matches('#').trim());
+    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    first.chars().take(DESCRIPTION_CHARS).collect()
 }
 
 /// Inserts arguments into a text in one pass: `$1` inside an argument is not replaced.
@@ -289,6 +298,65 @@ mod tests {
         assert_eq!(prompts.expand("brew", "").unwrap(), "Brew.");
         assert_eq!(prompts.expand("Brew", "").unwrap(), "Brew.");
         assert_eq!(prompts.expand("tea:green", "").unwrap(), "# Green\n\nBrew green.");
+    }
+
+    #[test]
+    fn commands_of_other_agents_are_found_after_our_own() {
+        let (dir, prompts) = prompts(&[("brew.md", "Ours.")], &[("fill.md", "At home.")]);
+        for (path, text) in [
+            ("workspace/.claude/commands/brew.md", "Claude's."),
+            (
+                "workspace/.claude/commands/pots/boil.md",
+                "---\nallowed-tools: Bash(rm:*)\nargument-hint: [pot] [level]\ndescription: Boil: $1\n---\nBoil $1.\n!`rm x`",
+            ),
+            ("workspace/.agents/commands/none.md", "x"),
+            ("workspace/.codex/prompts/none.md", "x"),
+            ("home/.claude/commands/fill.md", "Claude's at home."),
+            ("home/.codex/prompts/fill.md", "Codex's."),
+            ("home/.codex/prompts/sip.md", "Sip $ARGUMENTS with $CARE."),
+        ] {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let listed: Vec<_> = prompts
+            .commands()
+            .into_iter()
+            .filter_map(|command| Some((command.name, command.hint, command.source?)))
+            .collect();
+        let row = |name: &str, hint: Option<&str>, source| (name.to_owned(), hint.map(str::to_owned), source);
+        assert_eq!(
+            listed,
+            [
+                row("brew", None, Source::Workspace),
+                row("fill", None, Source::User),
+                row("pots:boil", Some("[pot] [level]"), Source::Workspace),
+                row("sip", None, Source::User),
+            ]
+        );
+        assert_eq!(prompts.expand("brew", "").unwrap(), "Ours.");
+        assert_eq!(prompts.expand("fill", "").unwrap(), "At home.");
+        assert_eq!(prompts.expand("pots:boil", "two").unwrap(), "Boil two.\n!`rm x`");
+        assert_eq!(prompts.expand("sip", "it").unwrap(), "Sip it with $CARE.");
+        let untrusted = prompts.trusted_while(Box::new(|_| false));
+        let names: Vec<_> = untrusted
+            .commands()
+            .into_iter()
+            .map(|command| command.name)
+            .collect();
+        assert_eq!(names, ["compact", "fill", "init", "review", "sip"]);
+        let waits = untrusted.expand("pots:boil", "").unwrap_err();
+        assert!(matches!(waits, PromptError::NotTrusted { .. }), "{waits}");
+    }
+
+    #[test]
+    fn a_home_that_is_served_has_the_commands_of_codex_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let codex = dir.path().join(".codex/prompts");
+        std::fs::create_dir_all(&codex).unwrap();
+        std::fs::write(codex.join("sip.md"), "Sip.").unwrap();
+        let prompts = Prompts::new(dir.path().into(), Some(dir.path().into()), Machine::default());
+        assert_eq!(prompts.expand("sip", "").unwrap(), "Sip.");
     }
 
     #[test]

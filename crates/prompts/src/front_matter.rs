@@ -1,4 +1,5 @@
-//! The front matter of a file: YAML between two lines of `---`.
+//! The front matter of a file: YAML between two lines of `---`. Other agents read lines of `name: text` instead, so
+//! theirs may be no YAML (`argument-hint: [file] [line]`). It is read line by line then.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,9 @@ pub(crate) struct Head {
     /// One sentence for users and models.
     #[serde(default)]
     pub(crate) description: Option<String>,
+    /// A hint about the arguments of a command.
+    #[serde(default, rename = "argument-hint")]
+    pub(crate) argument_hint: Option<Words>,
     /// Programs that it requires.
     #[serde(default)]
     pub(crate) bins: Words,
@@ -33,6 +37,15 @@ pub(crate) enum Words {
 }
 
 impl Words {
+    /// Returns them as their author wrote them.
+    pub(crate) fn written(self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Text(text) => text,
+            Self::List(list) => format!("[{}]", list.join(", ")),
+        }
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         let (text, list) = match self {
             Self::None => (None, None),
@@ -54,7 +67,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) body: &'a str,
 }
 
-/// Splits a file. Invalid front matter has no fields, and is still no part of the body.
+/// Splits a file. Front matter that is too long has no fields, and is still no part of the body.
 pub(crate) fn parts(text: &str) -> Parts<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some((head, body)) = split(text) else {
@@ -67,7 +80,7 @@ pub(crate) fn parts(text: &str) -> Parts<'_> {
     let (head, metadata) = if head.len() > MAX_BYTES {
         Default::default()
     } else {
-        (read(head), read(head))
+        read(head)
     };
     Parts {
         head,
@@ -95,11 +108,42 @@ fn split(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn read<T: Default + for<'de> Deserialize<'de>>(head: &str) -> T {
-    yaml(head).unwrap_or_else(|error| {
-        tracing::debug!(%error, "the head of a file is not read");
-        T::default()
+fn read(head: &str) -> (Head, BTreeMap<String, Value>) {
+    let is_yaml = yaml(head).and_then(|known| Ok((known, yaml(head)?)));
+    is_yaml.unwrap_or_else(|error| {
+        tracing::debug!(%error, "the head of a file is read line by line");
+        let fields = by_lines(head);
+        let known = serde_json::from_value(fields.clone().into_iter().collect()).unwrap_or_default();
+        (known, fields)
     })
+}
+
+/// Reads lines of `name: text`. A name without a text has the list in the lines after it.
+fn by_lines(head: &str) -> BTreeMap<String, Value> {
+    let mut fields = BTreeMap::new();
+    let mut last = None;
+    for line in head.lines() {
+        let entry = line.trim_start().strip_prefix("- ").map(str::trim);
+        if let (Some(entry), Some(Value::Array(list))) =
+            (entry, last.as_ref().and_then(|name| fields.get_mut(name)))
+        {
+            list.push(entry.into());
+            continue;
+        }
+        let is_name =
+            |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.contains([' ', '\t']);
+        if let Some((name, text)) = line.split_once(':').filter(|(name, _)| is_name(name)) {
+            let text = text.trim();
+            let value = if text.is_empty() {
+                Value::Array(Vec::new())
+            } else {
+                text.into()
+            };
+            fields.insert(name.to_owned(), value);
+            last = Some(name.to_owned());
+        }
+    }
+    fields
 }
 
 /// Reads YAML of at most [`MAX_BYTES`], with strict limits on nesting and repetition.
@@ -133,7 +177,8 @@ mod tests {
     #[case::crlf("---\r\ndescription: a\r\n---\r\nBoil.", Some("a"), "Boil.")]
     #[case::byte_order_mark("\u{feff}---\ndescription: a\n---\nBoil.", Some("a"), "Boil.")]
     #[case::no_as_a_word("---\ndescription: no\n---\nBoil.", Some("no"), "Boil.")]
-    #[case::unreadable("---\ndescription: [\n---\nBoil.", None, "Boil.")]
+    #[case::a_colon("---\ndescription: Use it: now\n---\nBoil.", Some("Use it: now"), "Boil.")]
+    #[case::no_line_of_it("---\n- [\n---\nBoil.", None, "Boil.")]
     #[case::not_closed("---\ndescription: a\nBoil.", None, "---\ndescription: a\nBoil.")]
     #[case::a_rule("----\nBoil.", None, "----\nBoil.")]
     #[case::empty("---\n---\nBoil.", None, "Boil.")]
@@ -167,9 +212,22 @@ mod tests {
 
     #[test]
     fn a_bomb_of_aliases_is_not_read() {
-        let bomb = "---\na: &a [x]\nb: [*a, *a]\ndescription: boom\n---\nBoil.";
-        assert_eq!(parts(bomb).head.description, None);
-        let deep = format!("---\na: {}\n---\n", "[".repeat(2000));
-        assert!(parts(&deep).metadata.is_empty());
+        let bomb = "---\na: &a [x]\nb: [*a, *a]\n---\nBoil.";
+        assert_eq!(parts(bomb).metadata["b"], "[*a, *a]");
+        let deep = "[".repeat(2000);
+        assert_eq!(parts(&format!("---\na: {deep}\n---\n")).metadata["a"], deep);
+    }
+
+    #[test]
+    fn heads_of_other_agents_are_read_line_by_line_where_they_are_no_yaml() {
+        let file = "---\nargument-hint: [file] [line]\ntools:\n  - Read\n- Grep\nname: a\n  x: y\n---\n";
+        let read = parts(file);
+        assert_eq!(
+            serde_json::to_value(&read.metadata).unwrap(),
+            serde_json::json!({"argument-hint": "[file] [line]", "tools": ["Read", "Grep"], "name": "a"})
+        );
+        assert_eq!(read.head.argument_hint.unwrap().written(), "[file] [line]");
+        let list = parts("---\nargument-hint: [file]\n---\n").head.argument_hint;
+        assert_eq!(list.unwrap().written(), "[file]");
     }
 }

@@ -1,9 +1,10 @@
 //! Texts that users write for agents as files: *commands*, which a user sends by name with arguments, and *skills*,
 //! instructions that an agent reads when useful.
 //!
-//! A workspace has its own in `.craft/commands` and `.craft/skills`, and skills in `.agents/skills` and `.claude/skills`
-//! too. Plugins bring some ([`Prompts::set_plugins`]). A user has some for every workspace, in the same directories of the home. Of two with one name, the workspace's has precedence (AppServer protocol 05 §4 and §6), if
-//! the user trusts the workspace.
+//! A workspace has its own in `.craft/commands` and `.craft/skills`. What it has for other agents counts too: skills in
+//! `.agents/skills`, commands and skills in `.claude`. Plugins bring some ([`Prompts::set_plugins`]). A user has some for
+//! every workspace, in the same directories of the home, and Codex's in `.codex/prompts`. Of two with one name, the
+//! workspace's has precedence (AppServer protocol 05 §4 and §6), if the user trusts the workspace.
 //!
 //! Knows nothing of protocols, Threads or models. All functions block on the disk and cache nothing, so an edited file
 //! counts at once. Files of a workspace are untrusted: a file that a link leads out of the workspace is not read.
@@ -96,6 +97,7 @@ impl Prompts {
     /// Returns the prompts of a workspace and of the user with this home; nothing is read yet.
     pub fn new(workspace: PathBuf, home: Option<PathBuf>, machine: Machine) -> Self {
         let switched_off = Mutex::new(SwitchedOff::of(&workspace));
+        let of_codex = home.clone().map(PromptDirectory::of_codex);
         let user = home
             // If the home is the workspace, its texts are listed once, as the workspace's.
             .filter(|home| *home != workspace)
@@ -106,7 +108,7 @@ impl Prompts {
             folders.map(move |folder| PromptDirectory::new(source, root.clone(), folder))
         };
         Self {
-            places: roots.flat_map(of).map(Arc::new).collect(),
+            places: roots.flat_map(of).chain(of_codex).map(Arc::new).collect(),
             plugins: Mutex::default(),
             workspace,
             trusted: Box::new(|_| true),

@@ -15,8 +15,12 @@ const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
 
 /// The directory with commands and skills of Bobbin.
 pub(crate) const OWN: &str = ".craft";
-/// Directories of other products with skills, in the order of precedence.
-pub(crate) const SHARED: [&str; 2] = [".agents", ".claude"];
+/// The directory of Claude Code, with commands and skills.
+const CLAUDE: &str = ".claude";
+/// Directories of other products, in the order of precedence.
+pub(crate) const SHARED: [&str; 2] = [".agents", CLAUDE];
+/// The commands of Codex in a home.
+const CODEX_PROMPTS: &str = ".codex/prompts";
 
 /// A directory such as `.craft` of a workspace or of a home, or a directory of a plugin.
 #[derive(Debug)]
@@ -37,9 +41,20 @@ impl PromptDirectory {
         Self {
             source,
             skills: Some(own.join("skills")),
-            commands: (folder == OWN).then(|| own.join("commands")),
+            commands: [OWN, CLAUDE].contains(&folder).then(|| own.join("commands")),
             plugin: None,
             root,
+        }
+    }
+
+    /// Returns the place of Codex's commands in a user's home.
+    pub(crate) fn of_codex(home: PathBuf) -> Self {
+        Self {
+            source: Source::User,
+            skills: None,
+            commands: Some(home.join(CODEX_PROMPTS)),
+            plugin: None,
+            root: home,
         }
     }
 

@@ -413,7 +413,6 @@ mod tests {
             (".agents/skills/boil/SKILL.md", "boil"),
             (".claude/skills/boil/SKILL.md", "other"),
             (".claude/skills/fill/SKILL.md", "fill"),
-            (".claude/commands/brew.md", "brew"),
         ] {
             let path = workspace.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -428,13 +427,6 @@ mod tests {
         assert_eq!(names, ["boil", "descale", "fill"]);
         assert_eq!(kitchen.prompts.skill_text("descale").unwrap().source, DESCALE);
         assert_eq!(kitchen.prompts.skill_text("boil").unwrap().source, "boil");
-        assert!(
-            kitchen
-                .prompts
-                .commands()
-                .iter()
-                .all(|command| command.source.is_none())
-        );
         kitchen.prompts.remove_skill("fill").unwrap();
         assert!(!workspace.join(".claude/skills/fill").exists());
     }

@@ -23,6 +23,10 @@ pub(super) async fn offer(client: &Client, thread: &ThreadId) {
     client.send(thread, vec![update]).await;
 }
 
+fn what_to_do() -> String {
+    "what to do".to_owned()
+}
+
 fn available(info: CommandInfo) -> AvailableCommand {
     let hint = match info.kind {
         CommandKind::Own => None,
@@ -30,7 +34,8 @@ fn available(info: CommandInfo) -> AvailableCommand {
             let names: Vec<String> = arguments.into_iter().map(|argument| argument.name).collect();
             (!names.is_empty()).then(|| names.join(" "))
         }
-        CommandKind::File | CommandKind::Skill => Some("what to do".to_owned()),
+        CommandKind::File(hint) => Some(hint.unwrap_or_else(what_to_do)),
+        CommandKind::Skill => Some(what_to_do()),
     };
     AvailableCommand {
         name: info.name,
@@ -49,5 +54,25 @@ pub(super) async fn run(command: Command, client: &Client, thread: &ThreadId) ->
             doctor(&client.offer, &tools)
         }
         Command::Resume(_) => "\nOpen earlier sessions from the list of your editor.\n".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_in_a_file_says_itself_what_follows_it() {
+        let hint = |hint: Option<&str>| {
+            let kind = CommandKind::File(hint.map(str::to_owned));
+            let info = CommandInfo {
+                name: "boil".to_owned(),
+                description: String::new(),
+                kind,
+            };
+            available(info).input.map(|input| input.hint)
+        };
+        assert_eq!(hint(Some("[pot]")).as_deref(), Some("[pot]"));
+        assert_eq!(hint(None).as_deref(), Some("what to do"));
     }
 }

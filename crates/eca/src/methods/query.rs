@@ -65,12 +65,12 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
         kind: match found.kind {
             CommandKind::Own => "native",
             CommandKind::Server(_) => kind,
-            CommandKind::File => "customPrompt",
+            CommandKind::File(_) => "customPrompt",
             CommandKind::Skill => "skill",
         },
         arguments: match &found.kind {
             CommandKind::Server(arguments) => arguments.iter().map(CommandArgument::new).collect(),
-            CommandKind::Own | CommandKind::File | CommandKind::Skill => Vec::new(),
+            CommandKind::Own | CommandKind::File(_) | CommandKind::Skill => Vec::new(),
         },
     };
     let (servers, files) = (client.prompts(), client.offer.services.prompts.clone());
