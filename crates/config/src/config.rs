@@ -1,5 +1,6 @@
 //! The configuration that results from both files.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -11,6 +12,7 @@ use bobbin_children::VariableRules;
 use bobbin_engine_acp::settings::DeclaredEngine;
 use bobbin_hermes::settings::HermesSettings;
 use bobbin_hooks::Hook;
+use bobbin_imports::{Author, Brought, brought};
 use bobbin_mcp::settings::{DeclaredServer, ServerFile};
 use bobbin_model::ServerOrigin;
 use bobbin_models::settings::ModelSettings;
@@ -74,11 +76,16 @@ pub struct Config {
     pub folder_items: Vec<TrustItem>,
     /// Files that were read.
     pub sources: Vec<PathBuf>,
+    /// Files of other agents: the user's, then the workspace's.
+    pub brought: Vec<Brought>,
+    /// Fingerprints of those items of the workspace that files of other agents have.
+    pub brought_items: BTreeSet<String>,
 }
 
 impl Config {
     /// Reads both files; a missing one counts as empty. Settings of a workspace that loosen something count only as
-    /// far as `record` says that the user trusts them.
+    /// far as `record` says that the user trusts them. Files of other agents count beside the file of their home or
+    /// workspace, which has precedence.
     ///
     /// # Errors
     /// A file is not JSON or has an invalid value, or a section that restrains something has an unknown member. A
@@ -86,12 +93,14 @@ impl Config {
     pub fn read(workspace: &Path, home: Option<&Path>, record: &TrustRecord) -> anyhow::Result<Self> {
         let mut config = Self::default();
         if let Some(home) = home {
+            config.add_brought(home, workspace, None);
             let path = home.join(FILE);
             let added = config.add_users(&path, home, workspace);
             added.map_err(|error| in_file(&path, &error, &config.warnings))?;
         }
         // A workspace that is the user's home has one file only, the user's.
         if home != Some(workspace) {
+            config.add_brought(workspace, workspace, Some((home, record)));
             let path = workspace.join(FILE);
             let mut both = config.clone();
             let known = both.warnings.len();
@@ -116,6 +125,51 @@ impl Config {
         }
         config.warnings.append(&mut config.models.warnings);
         Ok(config)
+    }
+
+    /// Adds the settings of other agents under `root`: the user's home, or a workspace with the home and the record of
+    /// trust. They never stop a start.
+    fn add_brought(
+        &mut self,
+        root: &Path,
+        workspace: &Path,
+        of_folder: Option<(Option<&Path>, &TrustRecord)>,
+    ) {
+        let (author, home) = match of_folder {
+            None => (Author::User, Some(root)),
+            Some((home, _)) => (Author::Folder, home),
+        };
+        for found in brought(root, author, home) {
+            let mut with = self.clone();
+            let added = check::<ConfigFile>(&SCHEMA, found.value.clone()).and_then(|checked| {
+                let mut source = match of_folder {
+                    None => Source::of_user(&found.path, root, &checked.value),
+                    Some((home, record)) => {
+                        Source::of_folder(&found.path, root, home, &checked.value, record)
+                    }
+                };
+                if root == workspace {
+                    source.origin = ServerOrigin::Workspace;
+                }
+                source.warnings = checked.warnings;
+                let added = with.add(checked.file, &mut source);
+                let known = with.folder_items.len();
+                with.take(source);
+                let items = with.folder_items[known..].iter();
+                let fingerprints = items.filter_map(|item| item.fingerprint.clone());
+                with.brought_items.extend(fingerprints);
+                added
+            });
+            match added {
+                Ok(()) => *self = with,
+                Err(error) => {
+                    let file = found.path.display();
+                    self.warnings
+                        .push(format!("in {file}: {error:#}; nothing in it is used"));
+                }
+            }
+            self.brought.push(found);
+        }
     }
 
     /// Adds the settings of the user's own file.
@@ -261,15 +315,6 @@ fn in_file(path: &Path, error: &anyhow::Error, warnings: &[String]) -> anyhow::E
         .chain(warnings.iter().map(String::as_str))
         .collect();
     anyhow!("{}", sentences.join("; "))
-}
-
-/// The owner of a configuration file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Author {
-    /// The user's. It may be a link into a repository of their own.
-    User,
-    /// A folder's.
-    Folder,
 }
 
 /// Reads and checks a file, if it exists.

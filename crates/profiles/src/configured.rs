@@ -283,8 +283,15 @@ impl Profiles {
             .iter()
             .find(is_its)
             .map(|one| one.config.name.clone());
+        let file = self.trust.root().join(FILE);
         let change = found
             .ok_or_else(|| ChangeError::NotFound(name.clone()))
+            .and_then(|name| match edit::get(&file, &[SECTION, &name]) {
+                Ok(None) => Err(ChangeError::Protected(format!(
+                    "'{name}' is an agent of .claude/agents; remove its file there."
+                ))),
+                _ => Ok(name),
+            })
             .map(|name| {
                 move |file: &Path| {
                     set_disabled(file, &name, false)?;

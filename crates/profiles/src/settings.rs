@@ -9,7 +9,7 @@ use std::path::Path;
 
 use bobbin_agent_api::trust::TrustKind;
 use bobbin_model::SubAgentRuntime;
-use bobbin_settings::{Declared, Entries, Source, of_files, of_setting, plain, shown_command};
+use bobbin_settings::{Declared, Entries, FILE, Source, of_files, of_setting, plain, shown_command};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -407,7 +407,12 @@ fn of_file(section: Entries<ProfileDefinition>, source: &mut Source<'_>) -> Vec<
             SubAgentRuntime::Native => TrustKind::Setting,
             SubAgentRuntime::CliOneshot | SubAgentRuntime::Acp => TrustKind::Server,
         };
-        source.add_item(profile.item(kind, item_name(name), what_runs(definition)));
+        // What a client writes under a name is its user's word for our own file alone.
+        let mut shown = item_name(name);
+        if source.path != source.root.join(FILE) {
+            shown.push_str(" of another agent");
+        }
+        source.add_item(profile.item(kind, shown, what_runs(definition)));
     }
     profiles
 }
@@ -461,7 +466,8 @@ mod tests {
     fn of_folder(section: &Value, root: &Path) -> (Vec<DeclaredProfile>, Vec<TrustItem>, Vec<String>) {
         let checked = bobbin_settings::section(SECTION, section.clone()).unwrap();
         let record = TrustRecord::default();
-        let mut source = Source::of_folder(Path::new("config.json"), root, None, &checked.value, &record);
+        let file = root.join(FILE);
+        let mut source = Source::of_folder(&file, root, None, &checked.value, &record);
         source.warnings = checked.warnings;
         let profiles = of_file(checked.file, &mut source);
         let (items, warnings) = source.into_parts();

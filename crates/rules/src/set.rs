@@ -10,7 +10,7 @@ use crate::work::Work;
 use crate::{Judgement, PathUse, Places, Rule, RuleError, RuleText, Verdict, judge, project};
 
 /// Most rules in a set.
-const MAX_RULES: usize = 1000;
+const MAX_RULES: usize = 1600;
 
 /// The rules in force. Immutable.
 #[derive(Debug, Default)]

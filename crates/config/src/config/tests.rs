@@ -460,3 +460,143 @@ fn a_misspelt_section_of_hooks_is_an_error() {
     let error = read(r#"{ "Hoks": {} }"#, "{}", &TrustRecord::default()).unwrap_err();
     assert!(format!("{error:#}").contains("did you mean Hooks?"), "{error:#}");
 }
+
+/// Reads a home and a workspace with files of other agents.
+fn with_others(files: &[(&str, &str)], record: &TrustRecord) -> Config {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    std::fs::create_dir_all(root.join("w")).unwrap();
+    for (name, text) in files {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    Config::read(&root.join("w"), Some(&root.join("h")), record).unwrap()
+}
+
+fn actions(config: &Config) -> Vec<&str> {
+    let rules = config.permissions.rules.iter();
+    rules.map(|rule| &*rule.action).collect()
+}
+
+#[test]
+fn files_of_other_agents_count_as_far_as_ours_would() {
+    const SETTINGS: &str = r#"{
+        "permissions": { "allow": ["Bash(make:*)"], "deny": ["Read(.env)"], "ask": ["Bash(git push:*)"] },
+        "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "true" }] }] },
+        "env": { "A": "b" }
+    }"#;
+    let files = [
+        ("w/.claude/settings.json", SETTINGS),
+        (
+            "w/.claude/settings.local.json",
+            r#"{"permissions": {"allow": ["Bash(ninja)"]}}"#,
+        ),
+        (
+            "w/.claude/agents/critic.md",
+            "---\ndescription: theirs\n---\nLook.",
+        ),
+        (
+            "h/.claude/settings.json",
+            r#"{"permissions": {"allow": ["Bash(just:*)"]}}"#,
+        ),
+        (
+            "h/.claude/agents/critic.md",
+            "---\ndescription: of the home\n---\nLook.",
+        ),
+    ];
+    let config = with_others(&files, &TrustRecord::default());
+    assert_eq!(config.warnings, [""; 0]);
+    assert_eq!(
+        actions(&config),
+        ["allow", "deny", "ask"],
+        "a folder allows nothing by itself"
+    );
+    let profiles =
+        |config: &Config| -> Vec<bool> { config.profiles.profiles.iter().map(|one| one.trusted).collect() };
+    assert_eq!((config.hooks.len(), profiles(&config)), (0, vec![true, false]));
+    let names: Vec<&str> = config.folder_items.iter().map(|item| &*item.name).collect();
+    assert_eq!(
+        names,
+        [
+            "the hook Stop",
+            "the rule allow command `make *`",
+            "the rule allow command `ninja`",
+            "the subagent profile critic of another agent",
+        ]
+    );
+    let fingerprints = config
+        .folder_items
+        .iter()
+        .filter_map(|item| item.fingerprint.clone());
+    assert_eq!(config.brought_items, fingerprints.collect());
+    let mut record = TrustRecord::default();
+    config.brought_items.iter().for_each(|one| record.add(one));
+    let config = with_others(&files, &record);
+    assert_eq!(actions(&config), ["allow", "deny", "ask", "allow", "allow"]);
+    assert_eq!((config.hooks.len(), profiles(&config)), (1, vec![true, true]));
+    let unused = config.brought.iter().flat_map(|one| &one.unused);
+    assert_eq!(unused.map(|one| &*one.what).collect::<Vec<_>>(), ["\"env\""]);
+}
+
+#[test]
+fn our_files_have_precedence_and_theirs_never_stop_a_start() {
+    let config = with_others(
+        &[
+            (
+                "w/.craft/config.json",
+                r#"{"SubAgentProfiles": {"critic": {"description": "ours"}}}"#,
+            ),
+            (
+                "w/.claude/agents/critic.md",
+                "---\ndescription: theirs\n---\nLook.",
+            ),
+            ("w/.claude/agents/odd.md", "---\nname: a b\n---\nLook."),
+            ("w/.claude/settings.json", "{"),
+        ],
+        &TrustRecord::default(),
+    );
+    let names = config.profiles.profiles.iter();
+    let names: Vec<_> = names
+        .filter_map(|one| one.config.definition.description.as_deref())
+        .collect();
+    assert_eq!(names, ["theirs", "ours"], "the last counts");
+    assert!(
+        config.warnings[0].contains("the subagent profile a b is not used"),
+        "{:?}",
+        config.warnings
+    );
+}
+
+#[test]
+fn each_tool_that_a_rule_of_another_agent_becomes_is_one_of_ours() {
+    let theirs = [
+        "Bash",
+        "BashOutput",
+        "KillShell",
+        "Read",
+        "Write",
+        "Edit",
+        "MultiEdit",
+        "Grep",
+        "Glob",
+        "LS",
+        "Task",
+        "Agent",
+        "TodoWrite",
+        "AskUserQuestion",
+        "Skill",
+    ];
+    let settings = json!({ "permissions": { "deny": theirs } }).to_string();
+    let config = with_others(&[("w/.claude/settings.json", &settings)], &TrustRecord::default());
+    assert_eq!(config.brought[0].unused, []);
+    let known: Vec<&str> = built_in_names().collect();
+    let tools: Vec<&str> = config
+        .permissions
+        .rules
+        .iter()
+        .filter_map(|rule| rule.tool.as_deref())
+        .collect();
+    assert!(tools.len() > theirs.len());
+    assert!(tools.iter().all(|tool| known.contains(tool)), "{tools:?}");
+}

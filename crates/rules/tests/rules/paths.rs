@@ -114,6 +114,6 @@ fn a_rule_that_cannot_be_used_is_an_error() {
         ..base.clone()
     };
     assert!(matches!(read(operation), Err(RuleError::Operation(_))));
-    let many = std::iter::repeat_n(base, 1001);
-    assert!(matches!(RuleSet::new(many, None), Err(RuleError::TooMany(1000))));
+    let many = std::iter::repeat_n(base, 1601);
+    assert!(matches!(RuleSet::new(many, None), Err(RuleError::TooMany(1600))));
 }

@@ -58,7 +58,13 @@ impl Place {
             let whole = value(&self.folders()).unwrap_or_else(|_| Value::Object(Map::new()));
             let counts = match &config {
                 Ok(config) if config.sources.contains(&self.root.join(FILE)) => {
-                    let items = config.folder_items.iter().filter(|item| !item.trusted);
+                    let of_others = |fingerprint: &Option<String>| {
+                        fingerprint
+                            .as_ref()
+                            .is_some_and(|one| config.brought_items.contains(one))
+                    };
+                    let items = config.folder_items.iter();
+                    let items = items.filter(|item| !item.trusted && !of_others(&item.fingerprint));
                     counting(&whole, items.map(|item| item.name.as_str()))
                 }
                 _ => Value::Object(Map::new()),

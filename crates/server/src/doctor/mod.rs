@@ -70,6 +70,8 @@ async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) 
                 );
                 bobbin_engine_acp::check(&config.engines, &workspace.root, path, &variable, &mut report);
                 plugins(&config, &workspace, &mut report);
+                let home = state::home();
+                bobbin_imports::check(&config.brought, &workspace.root, home.as_deref(), &mut report);
                 sandbox(&config, &workspace, &environment, &mut report).await;
                 check_variables(&config.variables, managed::own_variables(), &mut report);
             }
