@@ -82,6 +82,73 @@ async fn what_is_no_database_is_not_imported_and_nothing_is_while_a_server_runs(
 }
 
 #[tokio::test]
+async fn conversations_of_another_agent_come_in_once_as_finished_history() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let work = lab.work().to_str().unwrap().to_owned();
+    let line = |kind: &str, content: Value| json!({ "type": kind, "cwd": work, "timestamp": "2026-11-27T21:23:08.500Z", "message": { "content": content } });
+    let call =
+        json!([{ "type": "tool_use", "id": "c", "name": "Bash", "input": { "command": "touch planted" } }]);
+    let mut text = format!(
+        "{}\n{}\nno line\n",
+        line("user", json!("Boil it")),
+        line("assistant", call)
+    );
+    let name: String = work.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let folder = lab.home().join(".claude/projects").join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("one.jsonl");
+    std::fs::write(&file, &text).unwrap();
+    let (code, said) = run(&lab, &["import", "--from", "claude"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("one  2026-11-27 21:23 UTC     1 turn  Boil it"),
+        "{said}"
+    );
+    let (code, said) = run(&lab, &["import", "--from", "claude", "one", "two"]).await;
+    assert_eq!(code, Some(1), "{said}");
+    for part in [
+        "Imported 1 conversation of Claude Code",
+        "one: damaged lines were skipped: 1",
+        "no conversation two",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    let (code, said) = run(&lab, &["import", "--from", "claude", "--all"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("here already: 1 conversation"), "{said}");
+    text.push_str(&line("user", json!("And tea")).to_string());
+    std::fs::write(&file, &text).unwrap();
+    let (_, said) = run(&lab, &["import", "--from", "claude", "--all"]).await;
+    assert!(said.contains("bobbin threads delete thread_claude_one"), "{said}");
+    for other in ["codex", "opencode"] {
+        let (code, said) = run(&lab, &["import", "--from", other]).await;
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("has no conversations in"), "{said}");
+    }
+    let server = lab.serve().await;
+    let (code, said) = run(&lab, &["import", "--from", "claude", "--all"]).await;
+    assert_eq!(code, Some(6), "{said}");
+    let mut client = server.client().await;
+    let read = json!({ "threadId": "thread_claude_one", "includeTurns": true });
+    let read = client.call("thread/read", read).await;
+    let turns = read["thread"]["turns"].as_array().unwrap();
+    assert_eq!(
+        (turns.len(), turns[0]["status"].as_str()),
+        (1, Some("completed")),
+        "{read:#}"
+    );
+    assert!(!lab.work().join("planted").exists());
+    // The user can go on with it.
+    client.start_turn("thread_claude_one", "list the files").await;
+    client.wait_for("turn/completed").await;
+    server.kill().await;
+    let (code, said) = run(&lab, &["threads", "delete", "--yes", "thread_claude_one"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (_, said) = run(&lab, &["import", "--from", "claude", "--all"]).await;
+    assert!(said.contains("Imported 1 conversation of"), "{said}");
+}
+
+#[tokio::test]
 async fn a_backup_is_private_overwrites_nothing_and_comes_back() {
     let lab = Lab::new(Bubblewrap::Off);
     let (code, said) = run(&lab, &["backup", "early.db"]).await;

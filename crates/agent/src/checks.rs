@@ -62,13 +62,8 @@ impl TurnRun {
             return Ok(Checked::Clean);
         }
         for call in &calls {
-            let body = ItemBody::ToolCall {
-                tool_name: call.tool.clone(),
-                call_id: call.id.clone(),
-                arguments: call.arguments.clone(),
-                arguments_text: None,
-                kept: None,
-            };
+            let arguments = call.arguments.clone().ok_or_else(String::new);
+            let body = ItemBody::tool_call(call.tool.clone(), call.id.clone(), arguments);
             turn.add(body).await?;
             self.call_ids.insert(call.id.clone());
         }

@@ -14,7 +14,9 @@ use clap::Args;
 use bobbin_server::console;
 use bobbin_server::exit::{self, Failure};
 use bobbin_server::state;
-use bobbin_workspace::{open_private, private_directory};
+use bobbin_workspace::{LockedWorkspace, Workspace, open_private, private_directory};
+
+use crate::other_agents;
 
 /// Largest database that is imported, in bytes: a workspace of years.
 const MAX_DATABASE: u64 = 4 << 30;
@@ -34,11 +36,32 @@ pub(crate) struct Backup {
 /// Arguments of `bobbin import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// A backup, or the `bobbin.db` of an earlier version.
-    file: PathBuf,
+    /// A backup, or the `bobbin.db` of an earlier version; with `--from`, ids of conversations.
+    #[arg(value_name = "FILE|ID", required_unless_present = "from")]
+    pub(crate) what: Vec<String>,
+    /// The agent whose conversations in this folder are taken.
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) from: Option<OtherAgent>,
+    /// Take all of them.
+    #[arg(long, requires = "from", conflicts_with = "what")]
+    pub(crate) all: bool,
+    /// List them only; so does `--from` alone.
+    #[arg(long, requires = "from", conflicts_with_all = ["what", "all"])]
+    pub(crate) list: bool,
     /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+/// An agent with conversations of its own.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum OtherAgent {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// opencode.
+    Opencode,
 }
 
 /// Copies the workspace's conversations, also while a server runs.
@@ -59,26 +82,19 @@ pub(crate) async fn backup(backup: Backup) -> anyhow::Result<ExitCode> {
 /// Takes the conversations of a file as finished history.
 pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(import.workspace.as_deref())?;
-    let locked = workspace
-        .hold()
-        .await
-        .map_err(anyhow::Error::from)
-        .map_err(|error| {
-            if !exit::is_busy(&error) {
-                return error;
-            }
-            let message = format!("conversations are imported while no server runs: {error:#}");
-            Failure {
-                code: exit::BUSY,
-                message,
-            }
-            .into()
-        })?;
+    if let Some(from) = import.from {
+        return other_agents::import(from, &import, &workspace).await;
+    }
+    let [file] = import.what.as_slice() else {
+        bail!("one file is imported at a time");
+    };
+    let file = PathBuf::from(file);
+    let locked = hold(&workspace).await?;
     // The file may be anybody's: SQLite opens a copy that nobody else can change meanwhile.
     let place = workspace.folder().join("import");
     remove(&place)?;
     private_directory(&place)?;
-    let (from, copy) = (import.file.clone(), place.join("bobbin.db"));
+    let (from, copy) = (file.clone(), place.join("bobbin.db"));
     let to = copy.clone();
     let copied = tokio::task::spawn_blocking(move || copy_in(&from, &to)).await?;
     let imported = match copied {
@@ -86,13 +102,29 @@ pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
             let root = workspace.root.to_string_lossy();
             bobbin_store_sqlite::import(&copy, &workspace.database(), &root, now())
                 .await
-                .with_context(|| format!("{} is not imported", import.file.display()))
+                .with_context(|| format!("{} is not imported", file.display()))
         }
         Err(error) => Err(error),
     };
     remove(&place)?;
     drop(locked);
-    Ok(report(&imported?, &import.file))
+    Ok(report(&imported?, &file))
+}
+
+/// Takes the workspace, which no server may have.
+pub(crate) async fn hold(workspace: &Workspace) -> anyhow::Result<LockedWorkspace> {
+    let locked = workspace.hold().await.map_err(anyhow::Error::from);
+    locked.map_err(|error| {
+        if !exit::is_busy(&error) {
+            return error;
+        }
+        let message = format!("conversations are imported while no server runs: {error:#}");
+        Failure {
+            code: exit::BUSY,
+            message,
+        }
+        .into()
+    })
 }
 
 fn report(imported: &Imported, file: &Path) -> ExitCode {

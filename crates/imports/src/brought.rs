@@ -45,7 +45,7 @@ pub struct Brought {
     pub path: PathBuf,
     /// Its owner.
     pub author: Author,
-    /// What has an effect, in the form of a configuration file.
+    /// The parts that have an effect, in the form of a configuration file.
     pub value: Value,
     /// The counts of rules, hooks and subagents in it.
     pub taken: [usize; 3],

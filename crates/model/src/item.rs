@@ -417,6 +417,21 @@ pub fn called_tool<'a>(items: &'a [Item], call: &str) -> Option<&'a str> {
 }
 
 impl ItemBody {
+    /// Returns a call without data for a provider. Arguments that are no JSON object are its raw text.
+    pub fn tool_call(tool_name: String, call_id: String, arguments: Result<Json, String>) -> Self {
+        let (arguments, arguments_text) = match arguments {
+            Ok(arguments) => (Some(arguments), None),
+            Err(text) => (None, Some(text)),
+        };
+        Self::ToolCall {
+            tool_name,
+            call_id,
+            arguments,
+            arguments_text,
+            kept: None,
+        }
+    }
+
     /// Returns the streamed text, for kinds that have one.
     pub fn text_mut(&mut self) -> Option<&mut String> {
         match self {
