@@ -1,10 +1,12 @@
 //! Threads whose engine is another agent, over the real binary. The agent is a shell script that speaks the protocol.
 
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 
 use bobbin_testkit::{Client, ModelServer, Part, Reply, Script, ScriptedCall};
 use serde_json::{Value, json};
 
+use crate::held_place::{Place, STRICT};
 use crate::support::{Workspace, agent_text};
 
 /// An agent. Its prompts and how its sessions were opened are in files beside it. A prompt chooses what it does.
@@ -45,6 +47,7 @@ while read -r line; do
     *title*)
       update '{"sessionUpdate":"session_info_update","title":"A pot of tea"}'
       done_with named. ;;
+    *reach*) perl reach.pl > reached 2>&1; done_with 'tried.' ;;
     *flood*) while :; do text 'more and more and more and more and more and more and more and more'; done ;;
     *swap*)
       update '{"sessionUpdate":"tool_call","toolCallId":"c-3","kind":"execute","title":"Run it","rawInput":{"command":"touch brewed"}}'
@@ -104,12 +107,32 @@ done
 [ -e deaf ] && sleep 60
 "#;
 
-/// Returns a workspace with the engine `tea`.
-fn workspace() -> Workspace {
+/// Asks the proxy for hosts, and connects to the port in `port` without the proxy.
+const REACH: &str = r#"
+use IO::Socket::INET;
+open(my $file, "<", "port"); chomp(my $port = <$file>);
+my ($proxy) = $ENV{HTTPS_PROXY} =~ m{^http://(.*)$} or die "no proxy";
+for my $host ("coffee.example.com:443", "localhost:$port") {
+    my $socket = IO::Socket::INET->new(PeerAddr => $proxy, Timeout => 10) or die "the proxy is not there";
+    print $socket "CONNECT $host HTTP/1.1\r\n\r\n";
+    print "$host: ", scalar <$socket>;
+}
+my $direct = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port", Timeout => 10);
+print "direct: ", $direct ? "connected" : "nobody", "\n";
+"#;
+
+/// Returns a workspace with the program of an agent.
+fn workspace_of_agent() -> Workspace {
     let workspace = Workspace::new();
     let path = workspace.path().join("agent.sh");
     std::fs::write(&path, AGENT).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    workspace
+}
+
+/// Returns a workspace with the engine `tea`.
+fn workspace() -> Workspace {
+    let workspace = workspace_of_agent();
     workspace.configure(&json!({
         "Permissions": { "DefaultApprovalPolicy": "default" }, "Titles": { "Enabled": false },
         "Engines": {
@@ -613,4 +636,44 @@ async fn a_subagent_can_be_another_agent() {
     assert_eq!(turn["status"], "completed", "{turn}");
     assert!(turn.to_string().contains("files done."), "{turn}");
     assert_eq!(read(&workspace, "new.txt"), "one\ntwo\nthree\n");
+}
+
+#[tokio::test]
+async fn an_agent_with_hosts_has_no_network_but_a_proxy_that_refuses_other_hosts() {
+    let workspace = workspace_of_agent();
+    std::fs::write(workspace.path().join("reach.pl"), REACH).unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap();
+    let number = port.local_addr().unwrap().port();
+    std::fs::write(workspace.path().join("port"), number.to_string()).unwrap();
+    workspace.configure(&json!({
+        "Titles": { "Enabled": false },
+        "Engines": { "tea": {
+            "acp": ["./agent.sh"], "hosts": ["tea.example.com", format!("localhost:{number}")],
+        } },
+    }));
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    let turn = turn(&mut client, &thread, "Please reach out.", None).await;
+    if Place::new().held(STRICT).await.is_none() {
+        // Without bubblewrap there is no network of its own to put a proxy in.
+        assert!(error(&turn).contains("needs bubblewrap"), "{turn}");
+        return;
+    }
+    assert_eq!(turn["status"], "completed", "{turn}");
+    let reached = read(&workspace, "reached");
+    assert_eq!(
+        reached.replace('\r', ""),
+        format!(
+            "coffee.example.com:443: HTTP/1.1 403 Forbidden\nlocalhost:{number}: HTTP/1.1 403 Forbidden\ndirect: nobody\n"
+        )
+    );
+    let notes = items(&turn, "error");
+    let notes: Vec<&str> = notes.iter().filter_map(|note| note["message"].as_str()).collect();
+    assert_eq!(notes.len(), 2, "{turn}");
+    assert!(
+        notes[0].contains("coffee.example.com") && notes[0].contains("Engines.tea.Hosts"),
+        "{notes:?}"
+    );
+    assert!(notes[1].contains("leads into this machine"), "{notes:?}");
 }

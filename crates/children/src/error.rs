@@ -45,6 +45,9 @@ pub enum ChildError {
     /// Nothing answers at a port in a network of children.
     #[error("nothing answers there")]
     Connect(#[source] io::Error),
+    /// Nothing can listen in a network of children.
+    #[error("nothing can listen in its network")]
+    Listen(#[source] io::Error),
     /// The exit status was lost; the process itself is gone.
     #[error("cannot learn how the child process ended")]
     Wait(#[source] io::Error),

@@ -1,9 +1,9 @@
-//! Makes networks that several children share, and connects to what they serve there.
+//! Makes networks that several children share, connects to what they serve there, and listens there.
 
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 
 use bobbin_sandbox::{Files, Outer, Plan, Profile};
 
@@ -53,6 +53,18 @@ impl Children {
     pub async fn connect(&self, network: &Network, port: u16) -> Result<TcpStream, ChildError> {
         self.connected(network, port).await
     }
+
+    /// Listens at a free port of the loopback in a network of children. This process accepts their connections, and the
+    /// port is the only thing outside of their network that they reach.
+    ///
+    /// # Errors
+    /// [`ChildError::Listen`] if the network refuses it, [`ChildError::Parent`] if it cannot be tried.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves a helper that ends by itself within seconds.
+    pub async fn listen(&self, network: &Network) -> Result<TcpListener, ChildError> {
+        self.listening(network).await
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -65,12 +77,12 @@ mod linux {
     use tokio::io::{AsyncWriteExt as _, Interest};
     use tokio::time::timeout;
 
-    use super::{Arc, ChildError, Children, Network, TcpStream, UnixStream};
+    use super::{Arc, ChildError, Children, Network, TcpListener, TcpStream, UnixStream};
     use crate::link::start_parent;
     use crate::parent::message::{Task, encode};
 
-    /// The longest wait for a connection: more than the helper takes.
-    const CONNECT: Duration = Duration::from_secs(5);
+    /// The longest wait for a socket: more than the helper takes.
+    const SOCKET: Duration = Duration::from_secs(5);
 
     pub(super) fn received(from: &UnixStream) -> Result<Network, ChildError> {
         let network = bobbin_sandbox::shown(from).map_err(ChildError::Parent)?;
@@ -79,6 +91,27 @@ mod linux {
 
     impl Children {
         pub(super) async fn connected(&self, network: &Network, port: u16) -> Result<TcpStream, ChildError> {
+            let made = self.made(network, &Task::Connect(port)).await?;
+            let stream = made.and_then(|stream| {
+                let stream = std::net::TcpStream::from(stream);
+                stream.set_nonblocking(true)?;
+                TcpStream::from_std(stream)
+            });
+            stream.map_err(ChildError::Connect)
+        }
+
+        pub(super) async fn listening(&self, network: &Network) -> Result<TcpListener, ChildError> {
+            let made = self.made(network, &Task::Listen).await?;
+            let listener = made.and_then(|listener| {
+                let listener = std::net::TcpListener::from(listener);
+                listener.set_nonblocking(true)?;
+                TcpListener::from_std(listener)
+            });
+            listener.map_err(ChildError::Listen)
+        }
+
+        /// Returns the socket that a helper makes in a network, or why it cannot be made there.
+        async fn made(&self, network: &Network, task: &Task) -> Result<io::Result<OwnedFd>, ChildError> {
             let helper = self.helper().ok_or_else(super::unsupported)?;
             let nothing = || {
                 io::Result::Ok(OwnedFd::from(
@@ -91,21 +124,16 @@ mod linux {
             // The runtime reaps the process, which ends with its one message.
             let (_parent, mut socket) = started?;
             let answer = async {
-                socket.write_all(&encode(&Task::Connect(port))?).await?;
+                socket.write_all(&encode(task)?).await?;
                 socket
                     .async_io(Interest::READABLE, || bobbin_sandbox::receive_descriptor(&socket))
                     .await
             };
-            let answer = timeout(CONNECT, answer).await;
-            let answer = answer.map_err(|_| ChildError::Connect(io::ErrorKind::TimedOut.into()))?;
-            let (number, stream) = answer.map_err(ChildError::Parent)?;
-            let stream = stream.ok_or_else(|| io::Error::from_raw_os_error(number.into()));
-            let stream = stream.and_then(|stream| {
-                let stream = std::net::TcpStream::from(stream);
-                stream.set_nonblocking(true)?;
-                TcpStream::from_std(stream)
-            });
-            stream.map_err(ChildError::Connect)
+            let Ok(answer) = timeout(SOCKET, answer).await else {
+                return Ok(Err(io::ErrorKind::TimedOut.into()));
+            };
+            let (number, socket) = answer.map_err(ChildError::Parent)?;
+            Ok(socket.ok_or_else(|| io::Error::from_raw_os_error(number.into())))
         }
     }
 }
@@ -122,6 +150,11 @@ fn received(_: &UnixStream) -> Result<Network, ChildError> {
 impl Children {
     #[expect(clippy::unused_async, reason = "as it is on Linux")]
     async fn connected(&self, _: &Network, _: u16) -> Result<TcpStream, ChildError> {
+        Err(unsupported())
+    }
+
+    #[expect(clippy::unused_async, reason = "as it is on Linux")]
+    async fn listening(&self, _: &Network) -> Result<TcpListener, ChildError> {
         Err(unsupported())
     }
 }

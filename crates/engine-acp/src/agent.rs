@@ -27,7 +27,8 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use crate::settings::EngineConfig;
+use crate::hosts::{self, Proxy};
+use crate::settings::{EngineConfig, EngineNetwork};
 
 /// How long an agent may take to answer the greeting.
 const GREETING: Duration = Duration::from_secs(10);
@@ -79,6 +80,8 @@ pub(crate) struct Agent {
     pub(crate) peer: Peer,
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) info: InitializeResult,
+    /// The proxy to its hosts, if it has some.
+    pub(crate) proxy: Option<Proxy>,
 }
 
 impl AgentStart {
@@ -93,7 +96,7 @@ impl AgentStart {
     /// A sentence for the user with the next step.
     pub(crate) async fn start(&self, config: &EngineConfig, root: &Path) -> Result<Agent, String> {
         let name = &config.name;
-        let process = self.process(config, root).await?;
+        let (process, proxy) = self.process(config, root).await?;
         let started = Child::start(&self.children, process, name).await;
         let (mut child, streams) = started.map_err(|error| {
             self.sandbox.has_failed(&error);
@@ -131,6 +134,7 @@ impl AgentStart {
                     peer,
                     events,
                     info,
+                    proxy,
                 });
             }
             Ok(info) => format!("it speaks version {} of the protocol", info.protocol_version),
@@ -149,8 +153,12 @@ impl AgentStart {
         ))
     }
 
-    /// Returns the confined process of an agent.
-    async fn process(&self, config: &EngineConfig, root: &Path) -> Result<ProcessSpec, String> {
+    /// Returns the confined process of an agent, and the proxy to its hosts.
+    async fn process(
+        &self,
+        config: &EngineConfig,
+        root: &Path,
+    ) -> Result<(ProcessSpec, Option<Proxy>), String> {
         let name = &config.name;
         let home = self.home(config);
         let made = tokio::fs::create_dir_all(&home).await;
@@ -181,23 +189,25 @@ impl AgentStart {
         }
         let process = ProcessSpec::new(&config.program, root, environment).args(&config.arguments);
         let needs = ProgramNeeds {
-            network: if config.network {
-                ProgramNetwork::Internet
-            } else {
-                ProgramNetwork::AsCommands
+            network: match config.network {
+                EngineNetwork::Everything => ProgramNetwork::Internet,
+                EngineNetwork::Hosts(_) => ProgramNetwork::Own,
+                EngineNetwork::AsCommands => ProgramNetwork::AsCommands,
             },
             write: vec![home],
             // Agents write there by its name.
             private_tmp: true,
         };
         let confined = self.sandbox.confine(root, process, &needs).await;
-        confined.map_err(|not| {
+        let confined = confined.map_err(|not| {
             format!(
                 "The agent {name} does not start, since nothing confines it here: {}. Run `bobbin doctor`, or set \
                  Sandbox.Profile to \"full\" to run agents and commands without a sandbox.",
                 not.why
             )
-        })
+        })?;
+        let given = hosts::give(&self.children, config, confined).await;
+        given.map_err(|why| format!("The agent {name} does not start: {why}."))
     }
 }
 

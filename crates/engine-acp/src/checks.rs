@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bobbin_agent_api::checks::{DoctorLevel, DoctorReport};
 
-use crate::settings::{DeclaredEngine, EngineConfig};
+use crate::settings::{DeclaredEngine, EngineConfig, EngineNetwork};
 
 /// The subject of all findings.
 const SUBJECT: &str = "agent";
@@ -81,10 +81,10 @@ fn check_one(
         let mend = "export it before you start bobbin".to_owned();
         return (DoctorLevel::Warning, text, Some(mend));
     }
-    let network = if config.network {
-        "with the network: it can send away all that it reads"
-    } else {
-        "with the network of commands"
+    let network = match &config.network {
+        EngineNetwork::Everything => "with the network: it can send away all that it reads".to_owned(),
+        EngineNetwork::Hosts(hosts) => format!("with the network of {} alone", hosts.join(", ")),
+        EngineNetwork::AsCommands => "with the network of commands".to_owned(),
     };
     (DoctorLevel::Ok, format!("{}, {network}", config.program), None)
 }
@@ -115,7 +115,7 @@ mod tests {
             program: program.to_owned(),
             arguments: vec![],
             environment: environment.iter().map(|name| (*name).to_owned()).collect(),
-            network: true,
+            network: EngineNetwork::Everything,
         }
     }
 

@@ -13,6 +13,7 @@ mod checks;
 mod choices;
 mod engine;
 mod group;
+mod hosts;
 mod items;
 mod permission;
 mod prompt;

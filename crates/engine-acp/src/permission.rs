@@ -116,7 +116,7 @@ pub(crate) fn question(config: &EngineConfig, call: &ToolCall, root: &Path) -> (
         coverage: Coverage::Exact,
         conditions: vec![format!("by the agent {}", config.name)],
         // With network or keys, an agent can do more than its sandbox shows.
-        sandboxed: !config.network && config.environment.is_empty(),
+        sandboxed: !config.reaches_network() && config.environment.is_empty(),
     };
     let reason = format!("The agent {} asks before it does this: {title}.", config.name);
     (scope, reason)
@@ -162,6 +162,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::settings::EngineNetwork;
 
     fn call(value: serde_json::Value) -> ToolCall {
         serde_json::from_value(value).unwrap()
@@ -224,7 +225,7 @@ mod tests {
             program: "tea".into(),
             arguments: vec![],
             environment: vec![],
-            network: false,
+            network: EngineNetwork::AsCommands,
         };
         let root = Path::new("/srv/tea");
         let run = call(json!({ "toolCallId": "1", "kind": "execute", "title": "Boil",
@@ -236,7 +237,6 @@ mod tests {
         );
         assert_eq!(scope.target, "/srv/tea");
         assert!(scope.sandboxed && reason.contains("tea asks"));
-        config.network = true;
         let edit = call(json!({ "toolCallId": "2", "kind": "edit", "title": "Edit a.txt",
             "content": [{ "type": "diff", "path": "a.txt", "newText": "x" }] }));
         let (scope, _) = question(&config, &edit, root);
@@ -244,7 +244,15 @@ mod tests {
             (scope.kind, scope.target.as_str()),
             (ApprovalKind::File, "/srv/tea/a.txt")
         );
-        assert!(!scope.sandboxed, "it has network");
+        assert!(scope.sandboxed);
+        for network in [
+            EngineNetwork::Everything,
+            EngineNetwork::Hosts(vec!["tea.example.com".into()]),
+        ] {
+            config.network = network;
+            let (scope, _) = question(&config, &edit, root);
+            assert!(!scope.sandboxed, "{:?}", config.network);
+        }
         // Without rules, a user is asked.
         assert_eq!(judge(&NoRules, &edit, "edit", root), Judgement::Ask);
         let bare = call(json!({ "toolCallId": "3" }));

@@ -8,6 +8,7 @@ use std::path::Path;
 use bobbin_agent_api::engines::{EngineList, ListedEngine};
 use bobbin_agent_api::trust::TrustKind;
 use bobbin_settings::{Declared, Entries, Source, check_name, of_files, of_setting};
+use bobbin_web::AllowedHost;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -16,6 +17,8 @@ use serde_json::json;
 const MAX_ENGINES: usize = 32;
 /// Longest name of an engine, in bytes. A name is a part of a path.
 const MAX_NAME: usize = 64;
+/// Most hosts of an engine.
+const MAX_HOSTS: usize = 64;
 
 /// Another agent that runs Turns.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -30,6 +33,10 @@ pub struct EngineEntry {
     /// outside of this machine.
     #[serde(default)]
     network: bool,
+    /// The only hosts that the agent reaches, without `Network`: `api.example.com`, `*.example.com` or
+    /// `api.example.com:8443`, each over HTTPS through a proxy of the server. It needs bubblewrap.
+    #[serde(default)]
+    hosts: Vec<String>,
 }
 
 /// Another agent that runs Turns, checked.
@@ -43,8 +50,34 @@ pub struct EngineConfig {
     pub arguments: Vec<String>,
     /// Names of variables of the server that it gets.
     pub environment: Vec<String>,
-    /// Whether it reaches the network.
-    pub network: bool,
+    /// Its network.
+    pub network: EngineNetwork,
+}
+
+/// The network of an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EngineNetwork {
+    /// The network of commands.
+    AsCommands,
+    /// These hosts, through a proxy of the server. There is at least one.
+    Hosts(Vec<String>),
+    /// All addresses.
+    Everything,
+}
+
+impl EngineConfig {
+    /// Whether it reaches more of the network than commands do, so that it can send away what it reads.
+    pub fn reaches_network(&self) -> bool {
+        self.network != EngineNetwork::AsCommands
+    }
+
+    /// Returns the hosts of its proxy; none if it has no proxy.
+    pub(crate) fn hosts(&self) -> &[String] {
+        match &self.network {
+            EngineNetwork::Hosts(hosts) => hosts,
+            EngineNetwork::AsCommands | EngineNetwork::Everything => &[],
+        }
+    }
 }
 
 /// An engine, with the owner of its file and whether it counts.
@@ -77,7 +110,7 @@ pub fn listed(engines: &[DeclaredEngine]) -> EngineList {
         let info = ListedEngine {
             name: engine.config.name.clone(),
             trusted: engine.trusted,
-            network: engine.config.network,
+            network: engine.config.reaches_network(),
         };
         match listed
             .iter_mut()
@@ -106,12 +139,15 @@ pub(crate) fn fingerprint(config: &EngineConfig, root: &Path) -> String {
         .chain(&config.arguments)
         .cloned()
         .collect();
-    let value = json!({
+    let mut value = json!({
         "Acp": words,
         "Environment": config.environment,
-        "Network": config.network,
+        "Network": config.network == EngineNetwork::Everything,
         "Files": of_files(&words, root),
     });
+    if !config.hosts().is_empty() {
+        value["Hosts"] = json!(config.hosts());
+    }
     of_setting(&format!("Engines.{}", config.name), &value)
 }
 
@@ -124,8 +160,13 @@ fn detail(config: &EngineConfig) -> String {
         detail.push_str(" with ");
         detail.push_str(&config.environment.join(", "));
     }
-    if config.network {
-        detail.push_str(", with network");
+    match &config.network {
+        EngineNetwork::AsCommands => {}
+        EngineNetwork::Hosts(hosts) => {
+            detail.push_str(", with the network of ");
+            detail.push_str(&hosts.join(", "));
+        }
+        EngineNetwork::Everything => detail.push_str(", with network"),
     }
     detail
 }
@@ -138,6 +179,12 @@ fn config(name: &str, entry: EngineEntry) -> Result<EngineConfig, String> {
             "its name may have letters, digits, - and _ only, {MAX_NAME} at most"
         ));
     }
+    let network = match (entry.network, entry.hosts) {
+        (false, hosts) if hosts.is_empty() => EngineNetwork::AsCommands,
+        (false, hosts) => EngineNetwork::Hosts(checked(hosts)?),
+        (true, hosts) if hosts.is_empty() => EngineNetwork::Everything,
+        (true, _) => return Err("Network gives it all hosts: leave out Network or Hosts".to_owned()),
+    };
     let mut line = entry.acp.unwrap_or_default().into_iter();
     let program = line.next().filter(|program| !program.is_empty());
     Ok(EngineConfig {
@@ -145,8 +192,18 @@ fn config(name: &str, entry: EngineEntry) -> Result<EngineConfig, String> {
         program: program.ok_or("Acp must name its program, such as [\"claude-agent-acp\"]")?,
         arguments: line.collect(),
         environment: entry.environment,
-        network: entry.network,
+        network,
     })
+}
+
+fn checked(hosts: Vec<String>) -> Result<Vec<String>, String> {
+    if hosts.len() > MAX_HOSTS {
+        return Err(format!("Hosts has more than {MAX_HOSTS} entries"));
+    }
+    for host in &hosts {
+        AllowedHost::parse(host).map_err(|why| format!("Hosts: {why}"))?;
+    }
+    Ok(hosts)
 }
 
 #[cfg(test)]
@@ -216,9 +273,17 @@ mod tests {
         let first = fingerprint(&engine, root.path());
         std::fs::write(root.path().join("agent.sh"), "two").unwrap();
         let second = fingerprint(&engine, root.path());
-        engine.network = true;
+        engine.network = EngineNetwork::Everything;
         let third = fingerprint(&engine, root.path());
-        assert!(first != second && second != third);
+        engine.network = EngineNetwork::Hosts(vec!["tea.example.com".to_owned()]);
+        let fourth = fingerprint(&engine, root.path());
+        engine.network = EngineNetwork::Hosts(vec!["*.example.com".to_owned()]);
+        let fifth = fingerprint(&engine, root.path());
+        let all = [first, second, third, fourth, fifth];
+        assert!(
+            all.iter().enumerate().all(|(at, one)| !all[..at].contains(one)),
+            "{all:?}"
+        );
     }
 
     #[test]
@@ -228,5 +293,28 @@ mod tests {
         assert_eq!(engines.len(), 1);
         assert!(warnings[0].contains("letters, digits"), "{warnings:?}");
         assert!(warnings[1].contains("Acp must name its program"), "{warnings:?}");
+    }
+
+    #[test]
+    fn an_engine_has_all_of_the_network_or_named_hosts() {
+        let section = json!({
+            "some": { "Acp": ["x"], "Hosts": ["tea.example.com", "*.example.org:8443"] },
+            "both": { "Acp": ["x"], "Network": true, "Hosts": ["tea.example.com"] },
+            "broken": { "Acp": ["x"], "Hosts": ["https://tea.example.com"] },
+        });
+        let root = tempfile::tempdir().unwrap();
+        let (engines, items, warnings) = read(&section, Some(root.path()));
+        assert_eq!(engines.len(), 1);
+        assert_eq!(
+            engines[0].config.hosts(),
+            ["tea.example.com", "*.example.org:8443"]
+        );
+        assert!(engines[0].config.reaches_network() && listed(&engines).0[0].network);
+        assert_eq!(
+            items[0].detail,
+            "runs \"x\", with the network of tea.example.com, *.example.org:8443"
+        );
+        assert!(warnings[0].contains("leave out Network or Hosts"), "{warnings:?}");
+        assert!(warnings[1].contains("is no host"), "{warnings:?}");
     }
 }

@@ -16,15 +16,18 @@ use bobbin_agent_api::tool::Touches;
 use bobbin_agent_api::undo::{FileChanges, OpenCall, RecordedTurn, Undo};
 use bobbin_children::Exit;
 use bobbin_core::engine::{EngineFailure, TurnContext};
-use bobbin_model::Item;
+use bobbin_model::{Item, ItemBody};
 use bobbin_peer::{CallError, ErrorObject};
 use bobbin_undo::Changes;
+use bobbin_web::Refusal;
+use futures_util::FutureExt as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::agent::{Agent, AgentStart, Event, OPENING, handle, last_words, login};
 use crate::choices::{Choices, Choose, choices};
+use crate::hosts;
 use crate::items::{NotShown, Shown};
 use crate::prompt;
 use crate::requests::{AgentTools, Requests, cancel_permission};
@@ -98,6 +101,10 @@ impl AgentTurn {
         };
         let recording = self.record().await;
         let driven = self.drive(&mut agent, stored, &file).await;
+        while let Some(Some(refusal)) = hosts::refusal(&mut agent.proxy).now_or_never() {
+            // A stopped Turn accepts no more.
+            let _ = self.show_refusal(&refusal).await;
+        }
         let ended = agent.end(driven.is_err()).await;
         if let Some(recording) = recording
             && let Ok(changes) = timeout(CHANGES, recording.end()).await
@@ -377,6 +384,7 @@ impl AgentTurn {
                 }
                 () = sleep_until(give_up.unwrap_or(far)), if give_up.is_some() => return Err(Failure::Gone),
                 served = requests.next(shown) => served.map_err(|why| self.not_shown(&why))?,
+                Some(refusal) = hosts::refusal(&mut agent.proxy) => self.show_refusal(&refusal).await?,
                 Some(event) = agent.events.recv() => match give_up {
                     Some(_) => cancel(event),
                     None => self.event(event, session, shown, requests).await?,
@@ -409,6 +417,16 @@ impl AgentTurn {
             }
         }
         Ok(answer)
+    }
+
+    /// Records that the agent wanted a host that it may not reach.
+    async fn show_refusal(&self, refusal: &Refusal) -> Result<(), TurnGone> {
+        let item = ItemBody::Error {
+            message: hosts::sentence(&self.declared.config, refusal),
+            code: "engine_host_refused".to_owned(),
+            fatal: false,
+        };
+        self.turn.add(item).await
     }
 
     async fn event(

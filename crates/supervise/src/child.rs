@@ -168,6 +168,7 @@ pub fn is_lasting(error: &ChildError) -> bool {
         | ChildError::Confinement(_)
         | ChildError::Watch(_)
         | ChildError::Connect(_)
+        | ChildError::Listen(_)
         | ChildError::Wait(_) => false,
     }
 }

@@ -41,6 +41,9 @@ pub enum ProgramNetwork {
     AsCommands,
     /// Addresses of this machine and of others, but no local socket.
     Internet,
+    /// A loopback of its own and nothing else, whatever commands have. Only bubblewrap makes one
+    /// ([`Plan::is_apart`](bobbin_sandbox::Plan::is_apart)).
+    Own,
 }
 
 /// Why a program is not confined, although it should be.
@@ -171,9 +174,24 @@ mod tests {
             assert_eq!(plan.write.contains(&cache), !needs.write.is_empty());
             assert!(plan.write.contains(&root));
         }
+        let own = ProgramNeeds {
+            network: ProgramNetwork::Own,
+            ..ProgramNeeds::default()
+        };
+        let with_network = Profile {
+            network: Network::On,
+            ..strict
+        };
+        let confined = programs(support, with_network)
+            .confine(&root, process(), &own)
+            .await
+            .unwrap();
+        assert_eq!(confined.confinement.unwrap().plan.profile.network, Network::Off);
         let open = programs(support, Profile::OPEN);
-        let free = open.confine(&root, process(), &internet).await.unwrap();
-        assert!(free.confinement.is_none());
+        for needs in [&internet, &own] {
+            let free = open.confine(&root, process(), needs).await.unwrap();
+            assert!(free.confinement.is_none());
+        }
         // Bubblewrap no longer works, on a kernel that confines nothing.
         let mut failed = programs_here.clone();
         failed.sandbox.support = Support::NONE;

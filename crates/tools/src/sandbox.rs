@@ -300,8 +300,15 @@ impl Sandbox {
     pub(super) fn of_program(&self, needs: &ProgramNeeds) -> Self {
         let mut sandbox = self.clone();
         sandbox.write.extend(needs.write.iter().cloned());
-        if needs.network == ProgramNetwork::Internet && self.profile.network == Network::Off {
-            sandbox.profile.network = Network::Internet;
+        match needs.network {
+            ProgramNetwork::Internet if self.profile.network == Network::Off => {
+                sandbox.profile.network = Network::Internet;
+            }
+            // Without any confinement, it has all that the user has.
+            ProgramNetwork::Own if self.profile.restricts_something() => {
+                sandbox.profile.network = Network::Off;
+            }
+            ProgramNetwork::AsCommands | ProgramNetwork::Internet | ProgramNetwork::Own => {}
         }
         sandbox.private_tmp = needs.private_tmp;
         sandbox

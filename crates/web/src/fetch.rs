@@ -163,7 +163,15 @@ pub(super) async fn get(url: &Url, reach: Reach, types: &str) -> Result<Response
 /// Resolves a name and checks all of its addresses.
 async fn look_up(url: &Url, reach: Reach) -> Result<Vec<SocketAddr>, FetchError> {
     let host = url.host_str().unwrap_or_default();
-    let port = url.port_or_known_default().unwrap_or(80);
+    let places = resolve(host, url.port_or_known_default().unwrap_or(80)).await?;
+    if reach == Reach::Public && !are_public(&places) {
+        return Err(FetchError::NotPublic(host.to_owned()));
+    }
+    Ok(places)
+}
+
+/// Resolves a name, or reads an address, into at least one place.
+pub(super) async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     let literal = host
         .trim_start_matches('[')
         .trim_end_matches(']')
@@ -176,13 +184,14 @@ async fn look_up(url: &Url, reach: Reach) -> Result<Vec<SocketAddr>, FetchError>
             .collect(),
     };
     if places.is_empty() {
-        return Err(format!("{host} has no address").into());
-    }
-    // One address that is not public is enough: the owner of the name could choose it.
-    if reach == Reach::Public && !places.iter().all(|place| is_public(place.ip())) {
-        return Err(FetchError::NotPublic(host.to_owned()));
+        return Err(format!("{host} has no address"));
     }
     Ok(places)
+}
+
+/// Whether all addresses of a name are public. One that is not is enough: the owner of the name could choose it.
+pub(super) fn are_public(places: &[SocketAddr]) -> bool {
+    places.iter().all(|place| is_public(place.ip()))
 }
 
 async fn read(url: Url, response: Response) -> Result<Fetched, String> {

@@ -22,6 +22,9 @@ pub(crate) enum Task {
     /// Connects to this port of the loopback in the network of [`super::NETWORK`], and sends the connection over the
     /// socket, or the number of the error.
     Connect(u16),
+    /// Listens at a free port of the loopback in the network of [`super::NETWORK`], and sends the listener over the
+    /// socket, or the number of the error.
+    Listen,
 }
 
 /// The child to start.

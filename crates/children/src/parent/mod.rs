@@ -4,7 +4,7 @@
 //! shares one socket with the server. The socket ends when the server wants the child's end, or when the server is
 //! gone. The parent then ends everything that the child started, in any session. See `docs/design/sandbox.md`.
 //!
-//! The same mode connects to a port in a network of children, and starts nothing then.
+//! The same mode connects to a port in a network of children or listens there, and starts nothing then.
 
 mod connect;
 mod launch;

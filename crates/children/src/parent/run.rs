@@ -15,7 +15,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
-use super::connect::connect;
+use super::connect::{connect, listen};
 use super::launch::{Launched, launch};
 use super::message::{NetworkOrder, Report, StartFailure, Task, read, write};
 use super::tree::{Tree, memory};
@@ -28,7 +28,7 @@ const LOOK_AT_MEMORY: Duration = Duration::from_millis(500);
 const KILL_AGAIN: Duration = Duration::from_millis(20);
 
 /// Runs as the parent of one child: reads the order from its socket, starts the child, reports, and ends the
-/// child's descendants. Or connects to a port in a network of children.
+/// child's descendants. Or connects to a port in a network of children, or listens there.
 ///
 /// Call it before any thread starts, in a process that [`Children`](crate::Children) started as its
 /// [`Helper`](crate::Helper).
@@ -47,6 +47,7 @@ fn run() -> io::Result<()> {
     let order = match read::<Task>(&mut socket)? {
         Some(Task::Run(order)) => *order,
         Some(Task::Connect(port)) => return connect(&socket, port),
+        Some(Task::Listen) => return listen(&socket),
         None => return Ok(()),
     };
     let network = match order.network {
