@@ -7,7 +7,7 @@ use bobbin_testkit::{Client, ModelServer, Part, Reply, Script, ScriptedCall};
 use serde_json::{Value, json};
 
 use crate::held_place::{Place, STRICT};
-use crate::support::{Workspace, agent_text};
+use crate::support::{Process, Workspace, agent_text};
 
 /// An agent. Its prompts and how its sessions were opened are in files beside it. A prompt chooses what it does.
 const AGENT: &str = r#"#!/bin/sh
@@ -19,6 +19,7 @@ ask() { say "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"$2\",\"params\":{\"sess
 note() { printf '%s\n' "$line" >> answers; }
 done_with() { text "$1"; answer "$prompt" '{"stopReason":"end_turn"}'; }
 say 'a banner that is no JSON'
+echo $$ >> started
 while read -r line; do
   id=${line#*\"id\":}; id=${id%%[,\}]*}
   case "$line" in
@@ -162,6 +163,15 @@ async fn turn(client: &mut Client, thread: &str, text: &str, decision: Option<&s
     ended(client).await
 }
 
+/// Returns a client of another server that follows a Thread.
+async fn subscribed(server: &Process, thread: &str) -> Client {
+    let mut client = server.client("me").await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    client
+}
+
 async fn ended(client: &mut Client) -> Value {
     let ended = client
         .find("the turn ends", |message| {
@@ -222,7 +232,10 @@ async fn updates_become_items_and_a_permission_becomes_an_approval() {
     assert_eq!(result["success"], true, "{result}");
     assert_eq!(read(&workspace, "tea.txt"), "hot\n");
 
-    // The next Turn loads the session: nothing of its replay is shown, and no prompt comes twice.
+    // The next Turn of another server loads the session: nothing of its replay is shown, and no prompt comes twice.
+    server.kill().await;
+    let server = workspace.web_socket();
+    let mut client = subscribed(&server, &thread).await;
     let again = self::turn(&mut client, &thread, "Again.", Some("decline")).await;
     assert_eq!(agent_text(&again), "I edit.Not done.");
     let result = items(&again, "toolResult")[0];
@@ -241,6 +254,9 @@ async fn a_session_that_is_gone_is_replaced_and_gets_the_conversation() {
     let mut client = server.client("me").await;
     let thread = thread(&mut client, "tea").await;
     turn(&mut client, &thread, "The pot is blue.", Some("accept")).await;
+    server.kill().await;
+    let server = workspace.web_socket();
+    let mut client = subscribed(&server, &thread).await;
     std::fs::write(workspace.path().join("forgets"), "").unwrap();
     let second = turn(&mut client, &thread, "Which pot?", Some("accept")).await;
     assert_eq!(read(&workspace, "opened"), "new\nload\nnew\n");
@@ -252,6 +268,60 @@ async fn a_session_that_is_gone_is_replaced_and_gets_the_conversation() {
     );
     let note = &items(&second, "error")[0]["message"];
     assert!(note.as_str().unwrap().contains("does not remember"), "{note}");
+}
+
+#[tokio::test]
+async fn an_agent_waits_for_the_next_turn_and_is_started_again_once_it_is_gone() {
+    let workspace = workspace();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    for round in 1..=2 {
+        let turn = turn(&mut client, &thread, "Boil.", Some("accept")).await;
+        assert_eq!(turn["status"], "completed", "{turn}");
+        assert_eq!(read(&workspace, "started").lines().count(), 1, "round {round}");
+    }
+    assert_eq!(read(&workspace, "opened"), "new\n");
+    // One that is stopped ends with everything that it has started, and one that died is replaced.
+    let started = client.start_turn(&thread, "Please wait.").await;
+    client
+        .find("the agent speaks", |message| {
+            message.to_string().contains("brewing")
+        })
+        .await;
+    client
+        .call("turn/interrupt", json!({ "threadId": thread, "turnId": started }))
+        .await;
+    ended(&mut client).await;
+    let turn = turn(&mut client, &thread, "Boil.", Some("accept")).await;
+    assert_eq!(turn["status"], "completed", "{turn}");
+    assert_eq!(read(&workspace, "opened"), "new\nload\n");
+    let agents = read(&workspace, "started");
+    let waiting = agents.lines().last().unwrap();
+    kill(waiting).await;
+    let turn = self::turn(&mut client, &thread, "Boil.", Some("accept")).await;
+    assert_eq!(turn["status"], "completed", "{turn}");
+    assert_eq!(read(&workspace, "opened"), "new\nload\nload\n");
+    assert_eq!(read(&workspace, "started").lines().count(), 3);
+}
+
+/// Kills an agent, and waits until its parent is gone, too.
+async fn kill(agent: &str) {
+    let stat = std::fs::read_to_string(format!("/proc/{agent}/stat")).unwrap();
+    // The fourth field, behind a name in brackets.
+    let parent = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap();
+    let pid = nix::unistd::Pid::from_raw(agent.parse().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    let is_there = || std::path::Path::new("/proc").join(parent).exists();
+    while is_there() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]
@@ -537,7 +607,7 @@ async fn the_agent_names_the_thread_and_gets_its_model_and_mode() {
     assert_eq!(renamed["params"]["displayName"], "A pot of tea", "{renamed}");
     let chosen = read(&workspace, "chosen");
     assert!(
-        chosen.contains(r#""configId":"m","sessionId":"s-1","value":"b""#)
+        chosen.contains(r#""sessionId":"s-1","configId":"m","value":"b""#)
             && chosen.contains(r#""modeId":"plan""#),
         "{chosen}"
     );

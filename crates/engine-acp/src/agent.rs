@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_acp_wire::{
-    AuthMethod, ClientCapabilities, CreateTerminalParams, ElicitationCapabilities, ElicitationParams,
-    FileCapabilities, Implementation, InitializeParams, InitializeResult, ReadTextFileParams,
-    RequestPermissionParams, SessionNotification, Supported, TerminalParams, VERSION, WriteTextFileParams,
-    method,
+    AuthMethod, ClientCapabilities, CreateTerminalParams, ElicitationAction, ElicitationCapabilities,
+    ElicitationParams, ElicitationResult, FileCapabilities, Implementation, InitializeParams,
+    InitializeResult, OpenedSession, ReadTextFileParams, RequestPermissionParams, SessionNotification,
+    Supported, TerminalParams, VERSION, WriteTextFileParams, method,
 };
 use bobbin_children::{Children, Environment, ProcessSpec};
 use bobbin_framing::{Limits, Transport};
 use bobbin_peer::{
-    CallContext, CallError, CancelDialect, Handlers, Mode, NotificationContext, Peer, PeerHandle,
-    PeerOptions, Responder, VersionCheck,
+    CallContext, CallError, CancelDialect, ErrorObject, Handlers, Mode, NotificationContext, Peer,
+    PeerHandle, PeerOptions, Responder, VersionCheck,
 };
 use bobbin_supervise::{Child, Ended, causes};
 use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
@@ -27,7 +27,10 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
+use crate::choices;
 use crate::hosts::{self, Proxy};
+use crate::idle::Idle;
+use crate::requests::cancel_permission;
 use crate::settings::{EngineConfig, EngineNetwork};
 
 /// How long an agent may take to answer the greeting.
@@ -80,8 +83,20 @@ pub(crate) struct Agent {
     pub(crate) peer: Peer,
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) info: InitializeResult,
+    /// Its session, once one is open.
+    pub(crate) session: Session,
     /// The proxy to its hosts, if it has some.
     pub(crate) proxy: Option<Proxy>,
+    config: EngineConfig,
+    root: PathBuf,
+}
+
+/// The open session of an agent. The id of none is empty.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    /// Its options, as they are now.
+    pub(crate) opened: OpenedSession,
 }
 
 impl AgentStart {
@@ -134,7 +149,10 @@ impl AgentStart {
                     peer,
                     events,
                     info,
+                    session: Session::default(),
                     proxy,
+                    config: config.clone(),
+                    root: root.to_owned(),
                 });
             }
             Ok(info) => format!("it speaks version {} of the protocol", info.protocol_version),
@@ -218,12 +236,72 @@ impl Agent {
         stats.queued_inbound_count == 0 && stats.running_notification_count == 0
     }
 
+    /// Whether it was started for an engine and a folder.
+    pub(crate) fn is_of(&self, config: &EngineConfig, root: &Path) -> bool {
+        self.config == *config && self.root == root
+    }
+
+    /// Notes the news of its session that outlive a Turn.
+    pub(crate) fn note(&mut self, news: &SessionNotification) {
+        if news.session_id == self.session.id {
+            choices::note(&mut self.session.opened, &news.update);
+        }
+    }
+
+    /// Takes a message outside of a prompt: requests are refused, and a replay is in the record already.
+    pub(crate) fn dismiss(&mut self, event: Event) {
+        match event {
+            Event::Update(news) => self.note(&news),
+            request => cancel(request),
+        }
+    }
+
     /// Ends the agent with everything that it started.
     pub(crate) async fn end(self, at_once: bool) -> Ended {
         // Its input ends with the connection.
         drop(self.events);
         drop(self.peer);
         self.child.end(if at_once { Duration::ZERO } else { GRACE }).await
+    }
+}
+
+impl Idle for Agent {
+    fn serve(&mut self) -> BoxFuture<'_, ()> {
+        async {
+            loop {
+                tokio::select! {
+                    biased;
+                    () = self.child.lost() => return,
+                    event = self.events.recv() => match event {
+                        Some(event) => self.dismiss(event),
+                        None => return,
+                    },
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn end(self) -> BoxFuture<'static, ()> {
+        async { drop(self.end(false).await) }.boxed()
+    }
+}
+
+/// Answers a request that is not served, and drops an update.
+pub(crate) fn cancel(event: Event) {
+    match event {
+        Event::Update(_) => {}
+        Event::Permission(_, responder) => cancel_permission(responder),
+        Event::Form(_, responder) => responder.ok(ElicitationResult {
+            action: ElicitationAction::Cancel,
+            content: None,
+        }),
+        Event::Read(_, responder)
+        | Event::Write(_, responder)
+        | Event::Run(_, responder)
+        | Event::Terminal(_, _, responder) => {
+            responder.err(ErrorObject::invalid_params("No prompt of this session runs."));
+        }
     }
 }
 

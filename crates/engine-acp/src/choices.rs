@@ -5,17 +5,64 @@
 
 use bobbin_acp_wire::{
     ConfigOption, OpenedSession, OptionCategory, OptionKind, OptionValue, SelectChoice, SelectEntry,
-    SetConfigOptionParams, SetModeParams, SetModelParams, method,
+    SessionUpdate, SetConfigOptionParams, SetConfigOptionResult, SetModeParams, SetModelParams, method,
 };
 use bobbin_model::{Mode, ThreadConfig};
 use serde::Serialize;
 use serde_json::Value;
 
-/// A request that makes a choice.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Choose {
-    pub(crate) method: &'static str,
-    pub(crate) params: Value,
+/// The parameters of a request that makes a choice.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Choose {
+    Option(SetConfigOptionParams),
+    Mode(SetModeParams),
+    Model(SetModelParams),
+}
+
+impl Choose {
+    pub(crate) fn method(&self) -> &'static str {
+        match self {
+            Self::Option(_) => method::SESSION_SET_CONFIG_OPTION,
+            Self::Mode(_) => method::SESSION_SET_MODE,
+            Self::Model(_) => method::SESSION_SET_MODEL,
+        }
+    }
+
+    /// Notes in the session's options that the agent has made the choice.
+    pub(crate) fn note(self, opened: &mut OpenedSession, answer: Value) {
+        match self {
+            // A change of one option may change others. The answer has all of them.
+            Self::Option(_) => {
+                if let Ok(SetConfigOptionResult { config_options }) = serde_json::from_value(answer) {
+                    opened.config_options = Some(config_options);
+                }
+            }
+            Self::Mode(params) => set_mode(opened, params.mode_id),
+            Self::Model(params) => {
+                if let Some(models) = &mut opened.models {
+                    models.current_model_id = params.model_id;
+                }
+            }
+        }
+    }
+}
+
+/// Notes in the session's options what the agent says of them.
+pub(crate) fn note(opened: &mut OpenedSession, update: &SessionUpdate) {
+    match update {
+        SessionUpdate::ConfigOptionUpdate { config_options } => {
+            opened.config_options = Some(config_options.clone());
+        }
+        SessionUpdate::CurrentModeUpdate { current_mode_id } => set_mode(opened, current_mode_id.clone()),
+        _ => {}
+    }
+}
+
+fn set_mode(opened: &mut OpenedSession, mode: String) {
+    if let Some(modes) = &mut opened.modes {
+        modes.current_mode_id = mode;
+    }
 }
 
 /// The choices of a Thread in a session.
@@ -79,13 +126,10 @@ fn model_choice(session: &str, opened: &OpenedSession, model: &str) -> Result<Op
     let found = known.find(|info| equal(&info.model_id, model) || equal(&info.name, model));
     match found {
         Some(info) if info.model_id == models.current_model_id => Ok(None),
-        Some(info) => Ok(choose(
-            method::SESSION_SET_MODEL,
-            &SetModelParams {
-                session_id: session.to_owned(),
-                model_id: info.model_id.clone(),
-            },
-        )),
+        Some(info) => Ok(Some(Choose::Model(SetModelParams {
+            session_id: session.to_owned(),
+            model_id: info.model_id.clone(),
+        }))),
         None => Err(models
             .available_models
             .iter()
@@ -131,13 +175,10 @@ fn mode_choice(session: &str, opened: &OpenedSession, mode: Mode) -> Option<Choo
         return None;
     }
     let found = known.find(|mode| wanted(&mode.id, &mode.name))?;
-    choose(
-        method::SESSION_SET_MODE,
-        &SetModeParams {
-            session_id: session.to_owned(),
-            mode_id: found.id.clone(),
-        },
-    )
+    Some(Choose::Mode(SetModeParams {
+        session_id: session.to_owned(),
+        mode_id: found.id.clone(),
+    }))
 }
 
 /// An option has no value of a kind.
@@ -156,16 +197,13 @@ fn of_option(
     {
         return Ok(None);
     }
-    Ok(choose(
-        method::SESSION_SET_CONFIG_OPTION,
-        &SetConfigOptionParams {
-            session_id: session.to_owned(),
-            config_id: option.id.clone(),
-            value: OptionValue::Select {
-                value: found.value.clone(),
-            },
+    Ok(Some(Choose::Option(SetConfigOptionParams {
+        session_id: session.to_owned(),
+        config_id: option.id.clone(),
+        value: OptionValue::Select {
+            value: found.value.clone(),
         },
-    ))
+    })))
 }
 
 /// Returns the values of a selection, in order.
@@ -191,11 +229,6 @@ fn equal(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-fn choose(method: &'static str, params: &impl Serialize) -> Option<Choose> {
-    let params = serde_json::to_value(params).ok()?;
-    Some(Choose { method, params })
-}
-
 #[cfg(test)]
 mod tests {
     use bobbin_model::Effort;
@@ -218,7 +251,8 @@ mod tests {
 
     fn wanted(opened: &OpenedSession, config: &ThreadConfig) -> Vec<(&'static str, Value)> {
         let wanted = choices("s", opened, config).wanted.into_iter();
-        wanted.map(|choose| (choose.method, choose.params)).collect()
+        let parts = |choose: Choose| (choose.method(), serde_json::to_value(choose).unwrap());
+        wanted.map(parts).collect()
     }
 
     #[test]
@@ -243,6 +277,16 @@ mod tests {
             wanted(&opened, &config),
             [set("m", "large"), set("how", "plan"), set("think", "high")]
         );
+        let answer = json!({ "configOptions": [select("m", "model", "large", &["small", "large"])] });
+        let mut later = opened.clone();
+        let choose = choices("s", &opened, &config).wanted.remove(0);
+        choose.note(&mut later, answer);
+        assert_eq!(wanted(&later, &config), []);
+        let update = SessionUpdate::ConfigOptionUpdate {
+            config_options: opened.config_options.clone().unwrap(),
+        };
+        note(&mut later, &update);
+        assert_eq!(later, opened);
         let other = ThreadConfig {
             model: Some("gone".to_owned()),
             ..ThreadConfig::default()
@@ -269,6 +313,19 @@ mod tests {
                 ("session/set_mode", json!({ "sessionId": "s", "modeId": "auto" })),
             ]
         );
+        // What the agent has taken is not set again, until it says otherwise.
+        let mut opened = opened;
+        for choose in choices("s", &opened, &config).wanted {
+            choose.note(&mut opened, json!({}));
+        }
+        assert_eq!(wanted(&opened, &config), []);
+        note(
+            &mut opened,
+            &SessionUpdate::CurrentModeUpdate {
+                current_mode_id: "plan".to_owned(),
+            },
+        );
+        assert_eq!(wanted(&opened, &config).len(), 1);
         // An agent without any of them gets nothing, and nothing is said.
         let bare = OpenedSession::default();
         assert_eq!(choices("s", &bare, &config), Choices::default());

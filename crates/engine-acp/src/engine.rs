@@ -12,7 +12,8 @@ use bobbin_tools::{Commands, ProgramSandbox, ToolSet};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use crate::agent::AgentStart;
+use crate::agent::{Agent, AgentStart};
+use crate::idle::IdleAgents;
 use crate::requests::AgentTools;
 use crate::settings::{self, DeclaredEngine};
 use crate::turn::AgentTurn;
@@ -47,6 +48,7 @@ pub struct AcpEngine<E> {
     sessions: PathBuf,
     undo: Option<Arc<dyn Undo>>,
     tools: AgentTools,
+    idle: IdleAgents<Agent>,
 }
 
 impl<E> AcpEngine<E> {
@@ -79,6 +81,7 @@ impl<E> AcpEngine<E> {
                 files: tools,
                 commands,
             },
+            idle: IdleAgents::new(),
         }
     }
 }
@@ -99,6 +102,7 @@ impl<E: Engine> Engine for AcpEngine<E> {
             sessions: self.sessions.clone(),
             undo: self.undo.clone(),
             tools: self.tools.clone(),
+            idle: self.idle.clone(),
             turn,
         };
         run.run().boxed()

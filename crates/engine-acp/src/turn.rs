@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_acp_wire::{
-    ContentBlock, ElicitationAction, ElicitationResult, LoadSessionParams, NewSessionParams,
-    NewSessionResult, OpenedSession, PromptParams, PromptResult, SessionParams, StopReason, code, method,
+    ContentBlock, LoadSessionParams, NewSessionParams, NewSessionResult, OpenedSession, PromptParams,
+    PromptResult, SessionParams, StopReason, code, method,
 };
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::cut::head;
@@ -18,6 +18,7 @@ use bobbin_children::Exit;
 use bobbin_core::engine::{EngineFailure, TurnContext};
 use bobbin_model::{Item, ItemBody};
 use bobbin_peer::{CallError, ErrorObject};
+use bobbin_supervise::Ended;
 use bobbin_undo::Changes;
 use bobbin_web::Refusal;
 use futures_util::FutureExt as _;
@@ -25,12 +26,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::agent::{Agent, AgentStart, Event, OPENING, handle, last_words, login};
-use crate::choices::{Choices, Choose, choices};
+use crate::agent::{Agent, AgentStart, Event, OPENING, Session, cancel, handle, last_words, login};
+use crate::choices::{Choices, choices};
 use crate::hosts;
+use crate::idle::IdleAgents;
 use crate::items::{NotShown, Shown};
 use crate::prompt;
-use crate::requests::{AgentTools, Requests, cancel_permission};
+use crate::requests::{AgentTools, Requests};
 use crate::settings::{DeclaredEngine, EngineConfig, fingerprint};
 use crate::stored::{SentTurn, SessionFile, StoredSession};
 
@@ -52,6 +54,7 @@ pub(crate) struct AgentTurn {
     pub(crate) sessions: PathBuf,
     pub(crate) undo: Option<Arc<dyn Undo>>,
     pub(crate) tools: AgentTools,
+    pub(crate) idle: IdleAgents<Agent>,
     pub(crate) turn: TurnContext,
 }
 
@@ -93,11 +96,10 @@ impl AgentTurn {
             });
         }
         self.check_unchanged().await?;
-        let root = &self.turn.environment().root;
         let mut agent = tokio::select! {
             biased;
             () = self.turn.cancelled().cancelled() => return Err(TurnGone.into()),
-            agent = self.start.start(config, root) => agent.map_err(EngineFailure::Failed)?,
+            agent = self.agent() => agent.map_err(EngineFailure::Failed)?,
         };
         let recording = self.record().await;
         let driven = self.drive(&mut agent, stored, &file).await;
@@ -105,7 +107,12 @@ impl AgentTurn {
             // A stopped Turn accepts no more.
             let _ = self.show_refusal(&refusal).await;
         }
-        let ended = agent.end(driven.is_err()).await;
+        let ended = if driven.is_ok() && self.turn.header().source.sub_agent().is_none() {
+            self.idle.put(self.turn.thread().clone(), agent);
+            Ended::default()
+        } else {
+            agent.end(driven.is_err()).await
+        };
         if let Some(recording) = recording
             && let Ok(changes) = timeout(CHANGES, recording.end()).await
         {
@@ -140,6 +147,18 @@ impl AgentTurn {
         })
     }
 
+    /// Returns the agent that waits for this Turn, or starts one.
+    async fn agent(&self) -> Result<Agent, String> {
+        let (config, root) = (&self.declared.config, &self.turn.environment().root);
+        if let Some(agent) = self.idle.take(self.turn.thread()).await {
+            if agent.is_of(config, root) {
+                return Ok(agent);
+            }
+            agent.end(false).await;
+        }
+        self.start.start(config, root).await
+    }
+
     /// Refuses an engine of the folder that has changed since its user trusted it.
     async fn check_unchanged(&self) -> Result<(), EngineFailure> {
         let (declared, root) = (self.declared.clone(), self.turn.workspace().to_owned());
@@ -170,17 +189,18 @@ impl AgentTurn {
             .filter(|stored| stored.sent.is_some_and(|sent| sent.is_last_of(&before)));
         let mut blocks = Vec::new();
         let cost = known.as_ref().map_or(0, |known| known.cost_micros);
-        let resumed = match known {
+        let is_known = match known {
+            Some(known) if known.session == agent.session.id => true,
             Some(known) => self.reopen(agent, &known.session).await?,
-            None => None,
+            None => false,
         };
-        let is_new = resumed.is_none();
-        let (session, opened) = match resumed {
-            Some(resumed) => resumed,
-            None => self.open(agent).await?,
-        };
+        let is_new = !is_known;
+        if is_new {
+            self.open(agent).await?;
+        }
+        let session = agent.session.id.clone();
         let mut shown = Shown::new(&self.turn, if is_new { 0 } else { cost });
-        let unknown = self.choose(agent, &session, &opened).await?;
+        let unknown = self.choose(agent).await?;
         if let Some(unknown) = unknown.filter(|_| is_new) {
             shown.note("engine_model_unknown", unknown).await?;
         }
@@ -243,27 +263,22 @@ impl AgentTurn {
     }
 
     /// Sets the session's options to the Thread's. Returns a sentence about a model that the agent does not have.
-    async fn choose(
-        &self,
-        agent: &mut Agent,
-        session: &str,
-        opened: &OpenedSession,
-    ) -> Result<Option<String>, Failure> {
-        let Choices { wanted, unknown } = choices(session, opened, &self.turn.environment().config);
-        for Choose { method, params } in wanted {
-            if let Err(error) = self.call::<Value>(agent, method, &params).await? {
-                tracing::info!(%error, method, "an agent does not take a choice");
+    async fn choose(&self, agent: &mut Agent) -> Result<Option<String>, Failure> {
+        let Session { id, opened } = &agent.session;
+        let Choices { wanted, unknown } = choices(id, opened, &self.turn.environment().config);
+        for choose in wanted {
+            match self.call::<Value>(agent, choose.method(), &choose).await? {
+                Ok(answer) => choose.note(&mut agent.session.opened, answer),
+                Err(error) => {
+                    tracing::info!(%error, method = choose.method(), "an agent does not take a choice");
+                }
             }
         }
         Ok(unknown)
     }
 
-    /// Opens the agent's session again, without its replay. Returns `None` if the agent does not have it.
-    async fn reopen(
-        &self,
-        agent: &mut Agent,
-        session: &str,
-    ) -> Result<Option<(String, OpenedSession)>, Failure> {
+    /// Opens the agent's session again, without its replay. Returns whether the agent has it.
+    async fn reopen(&self, agent: &mut Agent, session: &str) -> Result<bool, Failure> {
         let capabilities = &agent.info.agent_capabilities;
         let resumes = capabilities.session_capabilities.resume.is_some();
         let loads = capabilities.load_session;
@@ -277,15 +292,19 @@ impl AgentTurn {
         let ways = [(resumes, method::SESSION_RESUME), (loads, method::SESSION_LOAD)];
         for (_, way) in ways.into_iter().filter(|(offered, _)| *offered) {
             match self.call::<OpenedSession>(agent, way, &params).await? {
-                Ok(opened) => return Ok(Some((session.to_owned(), opened))),
+                Ok(opened) => {
+                    let id = session.to_owned();
+                    agent.session = Session { id, opened };
+                    return Ok(true);
+                }
                 Err(error) => tracing::debug!(%error, way, "an agent does not open a session again"),
             }
         }
-        Ok(None)
+        Ok(false)
     }
 
-    /// Opens a new session of the agent and returns its id and its options.
-    async fn open(&self, agent: &mut Agent) -> Result<(String, OpenedSession), Failure> {
+    /// Opens a new session of the agent.
+    async fn open(&self, agent: &mut Agent) -> Result<(), Failure> {
         let params = NewSessionParams {
             cwd: self.cwd(),
             mcp_servers: Vec::new(),
@@ -296,7 +315,11 @@ impl AgentTurn {
             .call::<NewSessionResult>(agent, method::SESSION_NEW, &params)
             .await?;
         match opened {
-            Ok(NewSessionResult { session_id, opened }) => Ok((session_id, opened)),
+            Ok(NewSessionResult { session_id, opened }) => {
+                let id = session_id;
+                agent.session = Session { id, opened };
+                Ok(())
+            }
             Err(error) => Err(self.refused(agent, &error)),
         }
     }
@@ -315,14 +338,14 @@ impl AgentTurn {
             tokio::select! {
                 biased;
                 () = self.turn.cancelled().cancelled() => return Err(Failure::Gone),
-                Some(event) = agent.events.recv() => cancel(event),
+                Some(event) = agent.events.recv() => agent.dismiss(event),
                 answer = &mut call => break answer,
                 () = agent.child.lost() => return Err(Failure::Lost),
             }
         };
         while !agent.is_read() || !agent.events.is_empty() {
             match agent.events.try_recv() {
-                Ok(event) => cancel(event),
+                Ok(event) => agent.dismiss(event),
                 Err(_) => tokio::task::yield_now().await,
             }
         }
@@ -387,7 +410,7 @@ impl AgentTurn {
                 Some(refusal) = hosts::refusal(&mut agent.proxy) => self.show_refusal(&refusal).await?,
                 Some(event) = agent.events.recv() => match give_up {
                     Some(_) => cancel(event),
-                    None => self.event(event, session, shown, requests).await?,
+                    None => self.event(event, agent, shown, requests).await?,
                 },
                 answer = &mut call => break answer,
                 () = agent.child.lost() => break Err(CallError::ShutDown),
@@ -403,7 +426,7 @@ impl AgentTurn {
             loop {
                 tokio::select! {
                     biased;
-                    Some(event) = agent.events.recv() => self.event(event, session, shown, requests).await?,
+                    Some(event) = agent.events.recv() => self.event(event, agent, shown, requests).await?,
                     _ = &mut closing => return Err(Failure::Lost),
                 }
             }
@@ -411,7 +434,7 @@ impl AgentTurn {
         // All updates of a turn come before its answer, but may still be on their way through the queue.
         while !agent.is_read() || !agent.events.is_empty() {
             match agent.events.try_recv() {
-                Ok(event @ Event::Update(_)) => self.event(event, session, shown, requests).await?,
+                Ok(event @ Event::Update(_)) => self.event(event, agent, shown, requests).await?,
                 Ok(event) => cancel(event),
                 Err(_) => tokio::task::yield_now().await,
             }
@@ -432,16 +455,19 @@ impl AgentTurn {
     async fn event(
         &self,
         event: Event,
-        session: &str,
+        agent: &mut Agent,
         shown: &mut Shown,
         requests: &mut Requests,
     ) -> Result<(), Failure> {
-        if of_session(&event) != Some(session) {
+        if of_session(&event) != Some(&agent.session.id) {
             cancel(event);
             return Ok(());
         }
         let done = match event {
-            Event::Update(news) => shown.update(news.update).await,
+            Event::Update(news) => {
+                agent.note(&news);
+                shown.update(news.update).await
+            }
             Event::Permission(asked, responder) => requests.permission(*asked, responder, shown).await,
             Event::Write(asked, responder) => requests.write(asked, responder, shown).await,
             Event::Run(asked, responder) => requests.run(*asked, responder, shown).await,
@@ -560,24 +586,6 @@ fn of_session(event: &Event) -> Option<&str> {
         Event::Terminal(_, asked, _) => &asked.session_id,
         Event::Form(asked, _) => return asked.scope.session_id.as_deref(),
     })
-}
-
-/// Answers a request that is not served, and drops an update.
-fn cancel(event: Event) {
-    match event {
-        Event::Update(_) => {}
-        Event::Permission(_, responder) => cancel_permission(responder),
-        Event::Form(_, responder) => responder.ok(ElicitationResult {
-            action: ElicitationAction::Cancel,
-            content: None,
-        }),
-        Event::Read(_, responder)
-        | Event::Write(_, responder)
-        | Event::Run(_, responder)
-        | Event::Terminal(_, _, responder) => {
-            responder.err(ErrorObject::invalid_params("No prompt of this session runs."));
-        }
-    }
 }
 
 /// Returns the failure that a reason to stop stands for; `None` at an ordinary end.
