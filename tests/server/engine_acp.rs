@@ -23,7 +23,10 @@ echo $$ >> started
 while read -r line; do
   id=${line#*\"id\":}; id=${id%%[,\}]*}
   case "$line" in
-  *'"method":"initialize"'*) answer "$id" '{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"authMethods":[{"id":"key","name":"A key"}]}' ;;
+  *'"method":"initialize"'*)
+    deletes=; [ -e deletes ] && deletes='"sessionCapabilities":{"delete":{}},'
+    answer "$id" '{"protocolVersion":1,"agentCapabilities":{'"$deletes"'"loadSession":true},"authMethods":[{"id":"key","name":"A key"}]}' ;;
+  *'"method":"session/delete"'*) printf '%s\n' "$line" >> deleted; answer "$id" '{}' ;;
   *'"method":"session/new"'*)
     echo new >> opened
     if [ -e login ]; then say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32000,\"message\":\"login\"}}"
@@ -303,6 +306,27 @@ async fn an_agent_waits_for_the_next_turn_and_is_started_again_once_it_is_gone()
     assert_eq!(turn["status"], "completed", "{turn}");
     assert_eq!(read(&workspace, "opened"), "new\nload\nload\n");
     assert_eq!(read(&workspace, "started").lines().count(), 3);
+}
+
+#[tokio::test]
+async fn a_deleted_thread_takes_the_session_of_its_agent_along() {
+    let workspace = workspace();
+    std::fs::write(workspace.path().join("deletes"), "").unwrap();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    turn(&mut client, &thread, "Boil.", Some("accept")).await;
+    let folder = workspace.state_folder().join("engines");
+    let files = || std::fs::read_dir(&folder).unwrap().count();
+    assert_eq!(files(), 1);
+    client.call("thread/delete", json!({ "threadId": thread })).await;
+    while files() > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let deleted = read(&workspace, "deleted");
+    assert!(deleted.contains(r#""sessionId":"s-1""#), "{deleted}");
+    let agent = read(&workspace, "started");
+    assert!(!std::path::Path::new("/proc").join(agent.trim()).exists());
 }
 
 /// Kills an agent, and waits until its parent is gone, too.

@@ -8,6 +8,7 @@ mod answer;
 mod asking;
 mod broadcasts;
 mod command;
+mod deletions;
 pub mod engine;
 mod error;
 mod fork;
@@ -32,6 +33,7 @@ pub use bobbin_store::{
 };
 pub use broadcasts::Broadcasts;
 pub use command::{Command, Guidance, Newest, Reply, Retitle};
+pub use deletions::{Deletion, Deletions};
 pub use error::CoreError;
 pub use fork::{FORKED_FROM, ForkPoint, fork_title};
 pub use handle::{Ended, ThreadHandle};

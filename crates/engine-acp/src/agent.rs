@@ -12,7 +12,7 @@ use bobbin_acp_wire::{
     AuthMethod, ClientCapabilities, CreateTerminalParams, ElicitationAction, ElicitationCapabilities,
     ElicitationParams, ElicitationResult, FileCapabilities, Implementation, InitializeParams,
     InitializeResult, OpenedSession, ReadTextFileParams, RequestPermissionParams, SessionNotification,
-    Supported, TerminalParams, VERSION, WriteTextFileParams, method,
+    SessionParams, Supported, TerminalParams, VERSION, WriteTextFileParams, method,
 };
 use bobbin_children::{Children, Environment, ProcessSpec};
 use bobbin_framing::{Limits, Transport};
@@ -25,6 +25,7 @@ use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::choices;
@@ -254,6 +255,22 @@ impl Agent {
             Event::Update(news) => self.note(&news),
             request => cancel(request),
         }
+    }
+
+    /// Has the agent delete its session, if it can, and ends it.
+    pub(crate) async fn delete(self) {
+        if self.info.agent_capabilities.session_capabilities.delete.is_some() {
+            let params = SessionParams {
+                session_id: self.session.id.clone(),
+            };
+            let deleting = self
+                .peer
+                .call_with_timeout::<Value>(method::SESSION_DELETE, params, GRACE);
+            if let Err(error) = deleting.await {
+                tracing::info!(%error, "an agent does not delete its session");
+            }
+        }
+        self.end(false).await;
     }
 
     /// Ends the agent with everything that it started.

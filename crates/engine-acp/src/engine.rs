@@ -1,12 +1,14 @@
 //! The engine of Threads whose configuration names another agent.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment};
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use bobbin_core::{Deletion, Deletions};
 use bobbin_model::ContextWindow;
 use bobbin_tools::{Commands, ProgramSandbox, ToolSet};
 use futures_util::FutureExt as _;
@@ -16,6 +18,7 @@ use crate::agent::{Agent, AgentStart};
 use crate::idle::IdleAgents;
 use crate::requests::AgentTools;
 use crate::settings::{self, DeclaredEngine};
+use crate::stored::SessionFile;
 use crate::turn::AgentTurn;
 
 /// The parts of a server that agents need.
@@ -82,6 +85,40 @@ impl<E> AcpEngine<E> {
                 commands,
             },
             idle: IdleAgents::new(),
+        }
+    }
+
+    /// Returns the sessions of agents.
+    pub fn sessions(&self) -> HostedSessions {
+        HostedSessions {
+            folder: self.sessions.clone(),
+            idle: self.idle.clone(),
+        }
+    }
+}
+
+/// The sessions that other agents have for the Threads of a workspace.
+#[derive(Clone)]
+pub struct HostedSessions {
+    folder: PathBuf,
+    idle: IdleAgents<Agent>,
+}
+
+impl HostedSessions {
+    /// Removes the session of each Thread that is deleted, until the core has stopped. An agent that waits for the Thread
+    /// deletes the session, too, if it can; none is started for that.
+    pub async fn end_with_threads(self, mut deletions: Deletions) {
+        while let Some(deletion) = deletions.next().await {
+            // The file of a missed one has the id of a session and nothing of the conversation.
+            let Deletion::Of(thread) = deletion else { continue };
+            if let Some(agent) = self.idle.take(&thread).await {
+                agent.delete().await;
+            }
+            let file = SessionFile::of(&self.folder, &thread);
+            let removed = tokio::task::spawn_blocking(move || file.remove()).await;
+            if let Err(error) = removed.map_err(io::Error::from).flatten() {
+                tracing::warn!(%error, "the session of a deleted thread is still there");
+            }
         }
     }
 }

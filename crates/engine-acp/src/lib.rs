@@ -25,5 +25,5 @@ mod terminal;
 mod turn;
 
 pub use checks::check;
-pub use engine::{AcpEngine, Surroundings};
+pub use engine::{AcpEngine, HostedSessions, Surroundings};
 pub use group::GROUPS;

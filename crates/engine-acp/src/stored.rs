@@ -1,7 +1,7 @@
 //! The agent's session of a Thread, in a file of the workspace's state.
 //!
-//! The file is replaced as a whole and is on disk before the input is sent. It is lost with the Thread's record only if a
-//! user removes it; then the agent gets the conversation as text.
+//! The file is replaced as a whole and is on disk before the input is sent. It is removed with its Thread. If it is lost
+//! otherwise, the agent gets the conversation as text.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -95,6 +95,14 @@ impl SessionFile {
         serde_json::from_str(&text).ok()
     }
 
+    /// Removes the stored session, if there is one. Blocks on the disk.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        match fs::remove_file(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Replaces the stored session; it is on disk when this returns. Blocks on the disk.
     pub(crate) fn write(&self, session: &StoredSession) -> io::Result<()> {
         let folder = self.0.parent().unwrap_or(Path::new("."));
@@ -137,5 +145,8 @@ mod tests {
         assert_eq!(file.read(), Some(session.clone()));
         fs::write(&file.0, "{").unwrap();
         assert_eq!(file.read(), None, "a broken file counts as none");
+        file.remove().unwrap();
+        file.remove().unwrap();
+        assert!(!file.0.exists());
     }
 }

@@ -17,7 +17,7 @@ use bobbin_agent_api::{Features, InstructionFiles, ServerProcess, Services, Syst
 use bobbin_browse::Browse;
 use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
-use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, Threads};
+use bobbin_core::{Broadcasts, Confines, Deletions, LeftOpen, Limits, RandomIds, Settings, Threads};
 use bobbin_editor_kit::EditorTools;
 use bobbin_engine_acp::{AcpEngine, Surroundings as AgentSurroundings};
 use bobbin_git::Repositories;
@@ -36,6 +36,7 @@ use bobbin_tools::{Commands, Git, ProgramSandbox, Sandbox, ToolSet};
 use bobbin_undo::FileUndo;
 use bobbin_worktrees::Worktrees;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::config_files::ConfigFiles;
 use crate::environment::{children, own_environment, programs, with_search_path};
@@ -57,6 +58,8 @@ pub struct Opened {
     pub(crate) threads: Arc<Threads>,
     /// The other agents that can run its Threads.
     engines: EngineList,
+    /// Ends their sessions with the Threads.
+    _sessions_end: Arc<AbortOnDropHandle<()>>,
     git: Git,
     worktrees: Worktrees,
     /// The tools of its agent.
@@ -269,6 +272,7 @@ pub async fn prepare(
     let engine = profiled(engine, hosted.profiles.clone(), own_commands, agent, records);
     let engines = bobbin_engine_acp::settings::listed(&config.engines);
     let engine = AcpEngine::new(engine, config.engines.clone(), hosting);
+    let sessions = engine.sessions();
     let engine = UserCommands {
         engine,
         commands: typed.0,
@@ -280,8 +284,11 @@ pub async fn prepare(
     let ids = Arc::new(RandomIds::default());
     let threads = Threads::new(settings, store, engine, broadcasts, ids);
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
+    let deletions = Deletions::of(threads.broadcasts());
+    let sessions_end = tokio::spawn(sessions.end_with_threads(deletions));
     Ok(Opened {
         engines,
+        _sessions_end: Arc::new(AbortOnDropHandle::new(sessions_end)),
         worktrees: Worktrees::new(git.clone(), workspace.root.clone(), workspace.worktrees()),
         git,
         config_files: Arc::new(config_files),

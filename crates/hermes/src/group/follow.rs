@@ -1,52 +1,27 @@
-//! Closes documents with their Threads: one task reads the broadcasts.
+//! Closes documents with their Threads: one task reads the deletions.
 
 use std::sync::{Arc, Weak};
 
 use crate::{DocumentError, Host};
-use bobbin_core::{CoreError, FrameBody, Read, Threads, Waker};
-use bobbin_model::{Event, Refusal, ThreadId};
-
-/// Bytes of broadcasts read at once.
-const BATCH_BYTES: usize = 64 << 10;
+use bobbin_core::{CoreError, Deletion, Deletions, Threads};
+use bobbin_model::{Refusal, ThreadId};
 
 /// Closes the document of each deleted Thread and discards its changes. Returns when the core is gone.
 pub async fn close_with_threads(host: Arc<Host>, threads: Weak<Threads>) {
-    let Some(log) = threads
+    let Some(mut deletions) = threads
         .upgrade()
-        .map(|threads| threads.broadcasts().log().clone())
+        .map(|threads| Deletions::of(threads.broadcasts()))
     else {
         return;
     };
-    let waker = Waker::default();
-    log.watch(&waker);
-    let mut next = log.visible().next();
     // A stored document may belong to a Thread whose deletion a crash interrupted.
     close_deleted(&host, &threads).await;
-    loop {
-        match log.read(next, BATCH_BYTES) {
-            Read::Entries {
-                entries,
-                next: behind,
-            } if !entries.is_empty() => {
-                next = behind;
-                for frame in entries {
-                    if let FrameBody::Recorded(event) = &frame.body
-                        && matches!(**event, Event::ThreadDeleted)
-                    {
-                        close(&host, &frame.thread).await;
-                    }
-                }
-            }
-            Read::Entries { .. } if log.is_closed() => break,
-            Read::Entries { .. } => waker.woken().await,
-            // A query replaces the missed broadcasts.
-            Read::Gone { first } => {
-                next = first;
-                close_deleted(&host, &threads).await;
-            }
+    while let Some(deletion) = deletions.next().await {
+        match deletion {
+            Deletion::Of(thread) => close(&host, &thread).await,
+            Deletion::Missed => close_deleted(&host, &threads).await,
         }
     }
-    log.unwatch(&waker);
 }
 
 /// Closes the documents whose Threads do not exist.
