@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::held_place::{Place, STRICT};
 use crate::support::{Process, Workspace, agent_text};
+use crate::{acp, eca};
 
 /// An agent. Its prompts and how its sessions were opened are in files beside it. A prompt chooses what it does.
 const AGENT: &str = r#"#!/bin/sh
@@ -31,7 +32,8 @@ while read -r line; do
     echo new >> opened
     if [ -e login ]; then say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32000,\"message\":\"login\"}}"
     elif [ -e options ]; then answer "$id" "{\"sessionId\":\"s-1\",$(cat options)}"
-    else answer "$id" '{"sessionId":"s-1"}'; fi ;;
+    else answer "$id" '{"sessionId":"s-1"}'; fi
+    [ -e commands ] && update "{\"sessionUpdate\":\"available_commands_update\",\"availableCommands\":$(cat commands)}" ;;
   *'"method":"session/set_'*) printf '%s\n' "$line" >> chosen; answer "$id" '{}' ;;
   *'"method":"session/load"'*)
     echo load >> opened
@@ -52,6 +54,11 @@ while read -r line; do
       update '{"sessionUpdate":"session_info_update","title":"A pot of tea"}'
       done_with named. ;;
     *reach*) perl reach.pl > reached 2>&1; done_with 'tried.' ;;
+    *round*)
+      update "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"r-$$-$id\",\"kind\":\"execute\",\"title\":\"Stir\",\"status\":\"in_progress\"}"
+      for turn in 1 2 3 4 5 6 7 8; do text "$turn "; sleep 0.02; done
+      update "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"r-$$-$id\",\"status\":\"completed\"}"
+      done_with stirred. ;;
     *flood*) while :; do text 'more and more and more and more and more and more and more and more'; done ;;
     *swap*)
       update '{"sessionUpdate":"tool_call","toolCallId":"c-3","kind":"execute","title":"Run it","rawInput":{"command":"touch brewed"}}'
@@ -135,7 +142,7 @@ fn workspace_of_agent() -> Workspace {
 }
 
 /// Returns a workspace with the engine `tea`.
-fn workspace() -> Workspace {
+pub(crate) fn workspace() -> Workspace {
     let workspace = workspace_of_agent();
     workspace.configure(&json!({
         "Permissions": { "DefaultApprovalPolicy": "default" }, "Titles": { "Enabled": false },
@@ -195,7 +202,7 @@ fn error(turn: &Value) -> String {
     turn["error"].to_string()
 }
 
-fn read(workspace: &Workspace, name: &str) -> String {
+pub(crate) fn read(workspace: &Workspace, name: &str) -> String {
     std::fs::read_to_string(workspace.path().join(name)).unwrap_or_default()
 }
 
@@ -327,6 +334,106 @@ async fn a_deleted_thread_takes_the_session_of_its_agent_along() {
     assert!(deleted.contains(r#""sessionId":"s-1""#), "{deleted}");
     let agent = read(&workspace, "started");
     assert!(!std::path::Path::new("/proc").join(agent.trim()).exists());
+}
+
+#[tokio::test]
+async fn commands_of_an_agent_are_listed_and_reach_it_as_text() {
+    let workspace = workspace();
+    let commands = json!([
+        { "name": "steep", "description": "Steeps a leaf.", "input": { "hint": "which leaf" } },
+        { "name": "compact", "description": "Its own." }, { "name": "stop", "description": "Not this." },
+    ]);
+    std::fs::write(workspace.path().join("commands"), commands.to_string()).unwrap();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    let listed = async |client: &mut Client, params: Value| {
+        let listed = client.call("command/list", params).await;
+        let listed = listed["commands"].as_array().unwrap().clone();
+        let all: Vec<(String, String)> = listed
+            .iter()
+            .map(|command| (command["name"].to_string(), command["description"].to_string()))
+            .collect();
+        all
+    };
+    let of_thread = json!({ "threadId": thread });
+    let before = listed(&mut client, of_thread.clone()).await;
+    assert_eq!(
+        before,
+        listed(&mut client, json!({})).await,
+        "the agent has not worked yet"
+    );
+    turn(&mut client, &thread, "Boil.", Some("accept")).await;
+    let after = listed(&mut client, of_thread.clone()).await;
+    assert_eq!(after[0].0, "\"/steep\"");
+    let descriptions = |name: &str| -> Vec<&str> {
+        let named = after.iter().filter(|(own, _)| own == name);
+        named.map(|(_, description)| description.as_str()).collect()
+    };
+    assert_eq!(descriptions("\"/compact\""), ["\"Its own.\""]);
+    assert!(!descriptions("\"/stop\"").contains(&"\"Not this.\""));
+    assert_eq!(listed(&mut client, json!({})).await, before);
+
+    let input = json!([{ "type": "commandRef", "name": "/steep", "argsText": "oolong" }]);
+    client
+        .call("turn/start", json!({ "threadId": thread, "input": input }))
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "decline" })).await;
+    ended(&mut client).await;
+    let execute = json!({ "threadId": thread, "command": "/steep", "arguments": ["green"] });
+    let executed = client.call("command/execute", execute).await;
+    assert_eq!(executed["expandedPrompt"], "/steep green", "{executed}");
+    let prompts = read(&workspace, "prompts");
+    assert!(
+        prompts
+            .lines()
+            .last()
+            .unwrap()
+            .contains(r#""text":"/steep oolong""#),
+        "{prompts}"
+    );
+
+    // Another server knows them without the agent.
+    server.kill().await;
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    assert_eq!(listed(&mut client, of_thread).await, after);
+    server.kill().await;
+
+    // So do editors, by either protocol.
+    let (_child, mut client) = acp::greeted(&workspace).await;
+    let params = json!({ "sessionId": thread, "cwd": workspace.path(), "mcpServers": [] });
+    client.call("session/load", params).await;
+    let update = client
+        .find("its commands", |message| {
+            message["params"]["update"]["sessionUpdate"] == "available_commands_update"
+        })
+        .await;
+    let commands = &update["params"]["update"]["availableCommands"];
+    let steep =
+        json!({ "name": "steep", "description": "Steeps a leaf.", "input": { "hint": "which leaf" } });
+    assert_eq!(commands[0], steep, "{commands}");
+    let (_child, mut client) = eca::start(&workspace, &["server"]);
+    client.call("initialize", eca::hello(&workspace)).await;
+    client.notify("initialized", json!([])).await;
+    let query = json!({ "chatId": thread, "query": "leaf" });
+    let found = client.call("chat/queryCommands", query).await;
+    assert_eq!(found["commands"][0]["name"], "steep", "{found}");
+    let prompt = json!({ "chatId": thread, "message": "/steep mint" });
+    client.call("chat/prompt", prompt).await;
+    client
+        .find("its question", |message| eca::content(message, "toolCallRun"))
+        .await;
+    let prompts = read(&workspace, "prompts");
+    assert!(
+        prompts
+            .lines()
+            .last()
+            .unwrap()
+            .contains(r#""text":"/steep mint""#),
+        "{prompts}"
+    );
 }
 
 /// Kills an agent, and waits until its parent is gone, too.

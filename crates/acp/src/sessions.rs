@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use bobbin_acp_wire::{Meta, PromptResult, SessionNotification, SessionUpdate, StopReason, method};
+use bobbin_agent_api::engines::EngineCommand;
 use bobbin_agent_api::session_servers::StartedServers;
 use bobbin_core::{Frame, FrameBody, SubagentQuestion, WireMessage};
 use bobbin_model::{Approval, ApprovalId, Event, QueuedInputId, Seq, ThreadId, TurnId};
@@ -66,6 +67,8 @@ pub(crate) struct Open {
     pub(crate) choices: Choices,
     /// The MCP servers that the client brought along.
     pub(crate) servers: Option<Arc<dyn StartedServers>>,
+    /// The commands of another agent that the client knows.
+    pub(crate) agents: Vec<EngineCommand>,
     prompts: VecDeque<Prompt>,
     /// Number of prompts without an answer.
     prompting: watch::Sender<usize>,
@@ -77,6 +80,7 @@ impl Open {
             view,
             choices,
             servers: None,
+            agents: Vec::new(),
             prompts: VecDeque::new(),
             prompting: watch::Sender::default(),
         }

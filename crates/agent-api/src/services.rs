@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bobbin_prompts::Prompts;
 
 use crate::channel::ChannelDelivery;
+use crate::engines::EngineCommands;
 use crate::features::Features;
 use crate::forward::Forwards;
 use crate::model_catalog::ModelCatalog;
@@ -46,6 +47,8 @@ pub struct Services {
     pub pictures: Option<Arc<dyn PictureFiles>>,
     /// Runs the slash commands of features.
     pub slash: Option<Arc<dyn SlashCommands>>,
+    /// Lists the slash commands of other agents.
+    pub engine_commands: Option<Arc<dyn EngineCommands>>,
     /// Features that this crate does not know.
     pub others: Features,
 }

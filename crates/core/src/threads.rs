@@ -3,6 +3,7 @@
 //! Owns the map of live Threads and joins every owner task. The map's mutex is locked for look-ups only. A Thread that
 //! several clients request at once is loaded once. Memory grows with the number of live Threads.
 
+mod engine_commands;
 mod live;
 mod policy;
 mod reading;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bobbin_agent_api::picture::PictureFiles;
 use bobbin_agent_api::tool_server::{ToolServers, TypedPrompt};
 use bobbin_model::{InputPart, ThreadId};
-use bobbin_prompts::{COMPACT, Prompts};
+use bobbin_prompts::COMPACT;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -74,7 +74,7 @@ impl Attached {
             named,
         } = self;
         let message = match named {
-            Some(named) => Some(message(named, offer.services.prompts.clone()).await?),
+            Some(named) => Some(message(named, offer, thread).await?),
             None => None,
         };
         if is_compaction(message.as_ref()) {
@@ -128,8 +128,10 @@ fn is_compaction(message: Option<&InputPart>) -> bool {
     matches!(message, Some(InputPart::CommandRef { name, .. }) if name == COMPACT)
 }
 
-async fn message(named: Named, files: Option<Arc<Prompts>>) -> Result<InputPart, String> {
-    let read = tokio::task::spawn_blocking(move || named.read(files.as_deref()));
+async fn message(named: Named, offer: &EditorServices, thread: &ThreadId) -> Result<InputPart, String> {
+    let agents = offer.threads.engine_commands(&offer.services, thread).await;
+    let files = offer.services.prompts.clone();
+    let read = tokio::task::spawn_blocking(move || named.read(&agents, files.as_deref()));
     read.await
         .unwrap_or_else(|error| Err(format!("the commands cannot be read: {error}")))
 }

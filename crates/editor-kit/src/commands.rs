@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use bobbin_agent_api::engines::EngineCommand;
 use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt, TypedPrompt, typed_prompt};
 use bobbin_core::{CoreError, Threads};
 use bobbin_model::{InputPart, Spent, ThreadId};
@@ -69,10 +70,30 @@ pub enum CommandKind {
     File(Option<String>),
     /// A skill in a file.
     Skill,
+    /// The other agent that runs the Thread has it, with the text after its name in words.
+    Agent(Option<String>),
 }
 
-/// Returns the commands that match a query: part of the name or the description, whatever the case. Blocks on the disk.
-pub fn matching(query: &str, prompts: Vec<ServerPrompt>, files: Option<&Prompts>) -> Vec<CommandInfo> {
+/// Returns the commands that match a query: part of the name or the description, whatever the case. `agents` are those of
+/// the other agent that runs the Thread; they come first, and replace others of the same name, except for [`COMMANDS`].
+/// Blocks on the disk.
+pub fn matching(
+    query: &str,
+    agents: Vec<EngineCommand>,
+    prompts: Vec<ServerPrompt>,
+    files: Option<&Prompts>,
+) -> Vec<CommandInfo> {
+    let is_ours = |name: &str| COMMANDS.iter().any(|(own, _)| *own == name);
+    let agents: Vec<CommandInfo> = agents
+        .into_iter()
+        .filter(|command| !is_ours(&command.name))
+        .map(|command| CommandInfo {
+            name: command.name,
+            description: command.description,
+            kind: CommandKind::Agent(command.hint),
+        })
+        .collect();
+    let is_agents = |name: &str| agents.iter().any(|command| command.name == name);
     let query = query.trim().to_lowercase();
     let files = files.map(in_files).unwrap_or_default();
     let prompts_of_ours = OwnCommand::ALL.map(|own| (own.name, own.description));
@@ -94,12 +115,13 @@ pub fn matching(query: &str, prompts: Vec<ServerPrompt>, files: Option<&Prompts>
         description: prompt.description,
         kind: CommandKind::Server(prompt.arguments),
     });
-    let is_ours = |name: &str| COMMANDS.iter().any(|(own, _)| *own == name);
     let files = files.into_iter().filter(|info| !is_ours(&info.name));
     let matches = |text: &str| text.to_lowercase().contains(&query);
-    own.into_iter()
-        .chain(servers)
-        .chain(files)
+    let others = own.into_iter().chain(servers).chain(files);
+    let others: Vec<CommandInfo> = others.filter(|info| !is_agents(&info.name)).collect();
+    agents
+        .into_iter()
+        .chain(others)
         .filter(|info| matches(&info.name) || matches(&info.description))
         .collect()
 }
@@ -167,14 +189,18 @@ pub struct Named {
 
 impl Named {
     /// Returns the message that it stands for: of the prompt of ours, the command or the skill of that name, else as it
-    /// was typed. Blocks on the disk.
+    /// was typed. A command of the other agent that runs the Thread, one of `agents`, is sent as it was typed, too. Blocks on
+    /// the disk.
     ///
     /// # Errors
     /// A file of that name cannot be used: a sentence for the user.
-    pub(crate) fn read(self, files: Option<&Prompts>) -> Result<InputPart, String> {
+    pub(crate) fn read(self, agents: &[EngineCommand], files: Option<&Prompts>) -> Result<InputPart, String> {
         let as_typed = InputPart::Text {
             text: self.typed.clone(),
         };
+        if agents.iter().any(|command| command.name == self.name) {
+            return Ok(as_typed);
+        }
         let expanded = match files {
             None => Ok(OwnCommand::find(&self.name).and_then(|own| own.prompt(&self.arguments))),
             Some(files) => match files.expand(&self.name, &self.arguments) {

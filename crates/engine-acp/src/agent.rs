@@ -12,8 +12,9 @@ use bobbin_acp_wire::{
     AuthMethod, ClientCapabilities, CreateTerminalParams, ElicitationAction, ElicitationCapabilities,
     ElicitationParams, ElicitationResult, FileCapabilities, Implementation, InitializeParams,
     InitializeResult, OpenedSession, ReadTextFileParams, RequestPermissionParams, SessionNotification,
-    SessionParams, Supported, TerminalParams, VERSION, WriteTextFileParams, method,
+    SessionParams, SessionUpdate, Supported, TerminalParams, VERSION, WriteTextFileParams, method,
 };
+use bobbin_agent_api::engines::EngineCommand;
 use bobbin_children::{Children, Environment, ProcessSpec};
 use bobbin_framing::{Limits, Transport};
 use bobbin_peer::{
@@ -28,11 +29,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::choices;
 use crate::hosts::{self, Proxy};
 use crate::idle::Idle;
 use crate::requests::cancel_permission;
 use crate::settings::{EngineConfig, EngineNetwork};
+use crate::{choices, commands};
 
 /// How long an agent may take to answer the greeting.
 const GREETING: Duration = Duration::from_secs(10);
@@ -86,6 +87,8 @@ pub(crate) struct Agent {
     pub(crate) info: InitializeResult,
     /// Its session, once one is open.
     pub(crate) session: Session,
+    /// Its slash commands, once it has sent them.
+    pub(crate) commands: Option<Vec<EngineCommand>>,
     /// The proxy to its hosts, if it has some.
     pub(crate) proxy: Option<Proxy>,
     config: EngineConfig,
@@ -151,6 +154,7 @@ impl AgentStart {
                     events,
                     info,
                     session: Session::default(),
+                    commands: None,
                     proxy,
                     config: config.clone(),
                     root: root.to_owned(),
@@ -244,6 +248,10 @@ impl Agent {
 
     /// Notes the news of its session that outlive a Turn.
     pub(crate) fn note(&mut self, news: &SessionNotification) {
+        // They may come before the session is known here.
+        if let SessionUpdate::AvailableCommandsUpdate { available_commands } = &news.update {
+            self.commands = Some(commands::listed(available_commands));
+        }
         if news.session_id == self.session.id {
             choices::note(&mut self.session.opened, &news.update);
         }

@@ -5,11 +5,12 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bobbin_agent_api::engines::{EngineCommand, EngineCommands};
 use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment};
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
 use bobbin_core::{Deletion, Deletions};
-use bobbin_model::ContextWindow;
+use bobbin_model::{ContextWindow, ThreadId};
 use bobbin_tools::{Commands, ProgramSandbox, ToolSet};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -120,6 +121,14 @@ impl HostedSessions {
                 tracing::warn!(%error, "the session of a deleted thread is still there");
             }
         }
+    }
+}
+
+impl EngineCommands for HostedSessions {
+    fn of_thread(&self, thread: &ThreadId, engine: &str) -> Vec<EngineCommand> {
+        let stored = SessionFile::of(&self.folder, thread).read();
+        let stored = stored.filter(|stored| stored.engine.eq_ignore_ascii_case(engine));
+        stored.map(|stored| stored.commands).unwrap_or_default()
     }
 }
 

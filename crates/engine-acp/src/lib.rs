@@ -11,6 +11,7 @@
 mod agent;
 mod checks;
 mod choices;
+mod commands;
 mod engine;
 mod group;
 mod hosts;

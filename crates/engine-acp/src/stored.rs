@@ -8,12 +8,13 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use bobbin_agent_api::engines::EngineCommand;
 use bobbin_model::item::USER_COMMAND_CALL;
 use bobbin_model::{ItemBody, ThreadId, Turn};
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of a file that is read.
-const MAX_BYTES: u64 = 64 << 10;
+const MAX_BYTES: u64 = 256 << 10;
 
 /// The stored facts about the agent of a Thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub(crate) struct StoredSession {
     pub(crate) answered: bool,
     /// The cost of the session so far, in millionths.
     pub(crate) cost_micros: u64,
+    /// The agent's slash commands.
+    #[serde(default)]
+    pub(crate) commands: Vec<EngineCommand>,
 }
 
 /// A Turn. Its number alone may come again after a rollback.
@@ -138,6 +142,11 @@ mod tests {
             }),
             answered: false,
             cost_micros: 7,
+            commands: vec![EngineCommand {
+                name: "init".into(),
+                description: "Makes a file.".into(),
+                hint: None,
+            }],
         };
         file.write(&session).unwrap();
         session.answered = true;

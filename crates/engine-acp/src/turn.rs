@@ -189,6 +189,7 @@ impl AgentTurn {
             .filter(|stored| stored.sent.is_some_and(|sent| sent.is_last_of(&before)));
         let mut blocks = Vec::new();
         let cost = known.as_ref().map_or(0, |known| known.cost_micros);
+        let commands = known.as_ref().map(|known| known.commands.clone());
         let is_known = match known {
             Some(known) if known.session == agent.session.id => true,
             Some(known) => self.reopen(agent, &known.session).await?,
@@ -221,8 +222,12 @@ impl AgentTurn {
             sent: Some(SentTurn::of(&self.turn.at_start().turn)),
             answered: false,
             cost_micros: shown.cost_micros,
+            commands: commands.unwrap_or_default(),
         };
         loop {
+            if let Some(commands) = &agent.commands {
+                record.commands.clone_from(commands);
+            }
             self.write(file, &record).await?;
             let stop = self.prompt(agent, &session, blocks, &mut shown).await?;
             shown.end().await?;
@@ -234,6 +239,9 @@ impl AgentTurn {
             record.cost_micros = shown.cost_micros;
             if blocks.is_empty() {
                 record.answered = true;
+                if let Some(commands) = &agent.commands {
+                    record.commands.clone_from(commands);
+                }
                 // Everything is recorded before the Turn counts as answered.
                 self.turn.commit().await?;
                 return self.write(file, &record).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use bobbin_agent::{AgentEngine, AgentSettings, CallsOutside, Helpers, Titles, UserCommands};
-use bobbin_agent_api::engines::EngineList;
+use bobbin_agent_api::engines::{EngineCommands, EngineList};
 use bobbin_agent_api::model_providers::ModelProviders;
 use bobbin_agent_api::outside::OutsideCalls;
 use bobbin_agent_api::policy::Policy;
@@ -58,6 +58,7 @@ pub struct Opened {
     pub(crate) threads: Arc<Threads>,
     /// The other agents that can run its Threads.
     engines: EngineList,
+    engine_commands: Arc<dyn EngineCommands>,
     /// Ends their sessions with the Threads.
     _sessions_end: Arc<AbortOnDropHandle<()>>,
     git: Git,
@@ -285,9 +286,11 @@ pub async fn prepare(
     let threads = Threads::new(settings, store, engine, broadcasts, ids);
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
     let deletions = Deletions::of(threads.broadcasts());
+    let engine_commands = Arc::new(sessions.clone());
     let sessions_end = tokio::spawn(sessions.end_with_threads(deletions));
     Ok(Opened {
         engines,
+        engine_commands,
         _sessions_end: Arc::new(AbortOnDropHandle::new(sessions_end)),
         worktrees: Worktrees::new(git.clone(), workspace.root.clone(), workspace.worktrees()),
         git,
@@ -533,6 +536,7 @@ pub fn services(opened: &Opened) -> Services {
         channels: Some(opened.channels.host().clone()),
         pictures: Some(Arc::new(opened.terminals.clone())),
         slash: opened.jobs.slash(),
+        engine_commands: Some(opened.engine_commands.clone()),
         others: opened
             .hermes
             .offer(

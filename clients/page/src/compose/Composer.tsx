@@ -15,9 +15,9 @@ import { useSources } from "./useSources";
 
 export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
   const client = useClient();
-  const sources = useSources(snapshot.turns);
-  const [answer, setAnswer] = useState<{ text: string; markdown: boolean }>();
   const { id: threadId, thread } = snapshot;
+  const sources = useSources(snapshot.turns, threadId);
+  const [answer, setAnswer] = useState<{ text: string; markdown: boolean }>();
   const [changed, setChanged] = useState<ThreadConfiguration>();
   const configuration = changed ?? thread?.configuration ?? {};
   const running = thread?.runtime.running ?? false;

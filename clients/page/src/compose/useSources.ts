@@ -9,10 +9,12 @@ import type { Sources } from "./suggest";
 
 const NO_TURNS: readonly TurnState[] = [];
 
-export function useSources(turns: readonly TurnState[] = NO_TURNS): Sources {
+export function useSources(turns: readonly TurnState[] = NO_TURNS, threadId?: string): Sources {
   const client = useClient();
   const can = useServer()?.capabilities;
-  const commands = useRequest("command/list", {}, can?.commandManagement === true);
+  const ended = turns.filter((turn) => turn.completedAt).length;
+  // Those of another agent come with its Turns.
+  const commands = useRequest("command/list", threadId ? { threadId } : {}, can?.commandManagement === true, ended);
   const skills = useRequest("skills/list", { includeUnavailable: false }, can?.skillsManagement === true);
   const { again } = skills;
   useEffect(

@@ -1,6 +1,7 @@
 //! Slash commands: their list for menus, and those that are answered without a Turn.
 
 use bobbin_acp_wire::{AvailableCommand, CommandInput, SessionUpdate};
+use bobbin_agent_api::engines::EngineCommand;
 use bobbin_editor_kit::{Command, CommandInfo, CommandKind, config, costs, doctor, matching};
 use bobbin_model::ThreadId;
 
@@ -11,8 +12,29 @@ const RESUME: &str = "resume";
 
 /// Sends the commands of a session. Reads the disk.
 pub(super) async fn offer(client: &Client, thread: &ThreadId) {
+    let agents = agents(client, thread).await;
+    send(client, thread, agents).await;
+}
+
+/// Sends the commands again if another agent runs the session and has changed its own.
+pub(super) async fn offer_changed(client: &Client, thread: &ThreadId) {
+    let agents = agents(client, thread).await;
+    let known = client.acp.sessions.with(thread, |open| open.agents.clone());
+    if known.is_some_and(|known| known != agents) {
+        send(client, thread, agents).await;
+    }
+}
+
+async fn agents(client: &Client, thread: &ThreadId) -> Vec<EngineCommand> {
+    let services = &client.offer.services;
+    client.threads().engine_commands(services, thread).await
+}
+
+async fn send(client: &Client, thread: &ThreadId, agents: Vec<EngineCommand>) {
     let (prompts, files) = (client.prompts(), client.offer.services.prompts.clone());
-    let listed = tokio::task::spawn_blocking(move || matching("", prompts, files.as_deref()));
+    let sent = agents.clone();
+    client.acp.sessions.with(thread, |open| open.agents = sent);
+    let listed = tokio::task::spawn_blocking(move || matching("", agents, prompts, files.as_deref()));
     let Ok(listed) = listed.await else {
         return tracing::error!("listing commands ended badly");
     };
@@ -36,6 +58,7 @@ fn available(info: CommandInfo) -> AvailableCommand {
         }
         CommandKind::File(hint) => Some(hint.unwrap_or_else(what_to_do)),
         CommandKind::Skill => Some(what_to_do()),
+        CommandKind::Agent(hint) => hint,
     };
     AvailableCommand {
         name: info.name,

@@ -82,7 +82,9 @@ impl Prompt {
             Taken::Recorded(_) => {}
         }
         tokio::select! {
-            () = self.tokens.over.cancelled() => return,
+            () = self.tokens.over.cancelled() => {
+                return commands::offer_changed(&self.client, &self.thread).await;
+            }
             () = cancelled.cancelled() => {}
         }
         // The end of a connection leaves its Turns to the server.

@@ -439,6 +439,7 @@ impl App {
         if is_running && self.running_since.is_none() {
             self.running_since = Some(Instant::now());
         } else if !is_running && self.running_since.take().is_some() {
+            self.read_commands();
             self.bell = true;
         }
     }

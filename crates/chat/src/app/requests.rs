@@ -83,13 +83,18 @@ impl App {
                 app.defaults = Some(defaults);
             },
         );
+        self.read_commands();
+    }
+
+    /// Reads the commands for the Thread. Those of another agent come with its Turns.
+    pub(super) fn read_commands(&mut self) {
         let client = self.client.clone();
+        let params = CommandListParams {
+            thread_id: self.thread.clone(),
+            ..CommandListParams::default()
+        };
         self.ask(
-            async move {
-                client
-                    .read::<CommandListResult>("command/list", &CommandListParams::default())
-                    .await
-            },
+            async move { client.read::<CommandListResult>("command/list", &params).await },
             |app, listed| {
                 let own = listed.commands.into_iter();
                 let own = own.filter(|command| command.category == CommandCategory::Custom);

@@ -179,7 +179,7 @@ impl Run<'_> {
         let thread = self.open().await?;
         self.note_default_model(&thread).await;
         let mut input = self.request.input.take();
-        self.name_command(&mut input).await?;
+        self.name_command(&thread, &mut input).await?;
         let mut repeated = false;
         loop {
             let turn = self.start(&thread, &input).await?;
@@ -320,12 +320,12 @@ impl Run<'_> {
 
     /// Makes a prompt such as `/review main` the command that it names, if the server has one. Other prompts may start
     /// with a path.
-    async fn name_command(&mut self, input: &mut Value) -> anyhow::Result<()> {
+    async fn name_command(&mut self, thread: &str, input: &mut Value) -> anyhow::Result<()> {
         let Some(text) = input[0]["text"].as_str().filter(|text| text.starts_with('/')) else {
             return Ok(());
         };
         let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let listed: Value = self.call("command/list", &json!({})).await?;
+        let listed: Value = self.call("command/list", &json!({ "threadId": thread })).await?;
         let is_prompt = |command: &&Value| {
             let own = || OwnCommand::find(&name[1..]).is_some();
             command["name"] == name && (command["category"] == "custom" || own())

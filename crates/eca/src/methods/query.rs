@@ -7,7 +7,7 @@ use bobbin_peer::{CallContext, NotificationContext, Responder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Client, Ignored, params};
+use super::{Client, Found, Ignored, params};
 use crate::wire::chat::{
     CommandArgument, CommandInfo, Offered, QueryCommandsResult, QueryContextResult, QueryFilesResult,
     QueryParams,
@@ -63,19 +63,33 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
         name: found.name,
         description: found.description,
         kind: match found.kind {
-            CommandKind::Own => "native",
+            CommandKind::Own | CommandKind::Agent(_) => "native",
             CommandKind::Server(_) => kind,
             CommandKind::File(_) => "customPrompt",
             CommandKind::Skill => "skill",
         },
         arguments: match &found.kind {
             CommandKind::Server(arguments) => arguments.iter().map(CommandArgument::new).collect(),
-            CommandKind::Own | CommandKind::File(_) | CommandKind::Skill => Vec::new(),
+            CommandKind::Own | CommandKind::File(_) | CommandKind::Skill | CommandKind::Agent(_) => Vec::new(),
         },
     };
     let (servers, files) = (client.prompts(), client.offer.services.prompts.clone());
-    client.tasks.spawn_blocking(move || {
-        let found = matching(&params.query.unwrap_or_default(), servers, files.as_deref());
+    let asking = client.clone();
+    client.tasks.spawn(async move {
+        let chat = match &params.chat_id {
+            Some(id) => asking.find(id).await.ok(),
+            None => None,
+        };
+        let agents = match chat {
+            Some(Found::Chat(handle)) => {
+                let services = &asking.offer.services;
+                asking.threads().engine_commands(services, handle.id()).await
+            }
+            Some(Found::Free | Found::Bad) | None => Vec::new(),
+        };
+        let query = params.query.unwrap_or_default();
+        let found = move || matching(&query, agents, servers, files.as_deref());
+        let found = tokio::task::spawn_blocking(found).await.unwrap_or_default();
         responder.ok(QueryCommandsResult {
             chat_id: params.chat_id,
             commands: found.into_iter().map(command).collect(),

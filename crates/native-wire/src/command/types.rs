@@ -16,7 +16,7 @@ use crate::thread::types::Thread;
 pub enum CommandCategory {
     /// The server's own.
     Builtin,
-    /// A file of the workspace or the user.
+    /// A file of the workspace or the user, a prompt of an MCP server, or a command of the other agent that runs the Thread.
     Custom,
 }
 
@@ -45,6 +45,9 @@ pub struct CommandListParams {
     pub language: Option<String>,
     /// Whether the server's own are listed. Default `true`.
     pub include_builtins: Option<bool>,
+    /// Extension: the Thread that they are for. With it, the commands of the other agent that runs the Thread come first, and
+    /// replace those of the same name.
+    pub thread_id: Option<String>,
 }
 
 /// Result of `command/list`.

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::Services;
+use bobbin_agent_api::engines::EngineCommand;
 use bobbin_agent_api::slash::{SlashCommand, SlashCommands};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{Identity, InputPart, Refusal as Refused, Sender};
+use bobbin_model::{Identity, InputPart, Refusal as Refused, Sender, ThreadId};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::command::types::{
     CommandCategory, CommandExecuteParams, CommandExecuteResult, CommandInfo, CommandListParams,
@@ -63,22 +64,40 @@ const OF_SERVICES: [&str; 2] = ["/heartbeat", "/cron"];
 pub(super) fn list(
     client: &Client,
     prompts: &Arc<Prompts>,
-    CommandListParams { include_builtins, .. }: CommandListParams,
+    CommandListParams {
+        include_builtins,
+        thread_id,
+        ..
+    }: CommandListParams,
     responder: Responder,
 ) {
-    let (prompts, services) = (prompts.clone(), client.services().clone());
+    let (prompts, asking) = (prompts.clone(), client.clone());
     client.spawn(async move {
-        match all(prompts, &services, include_builtins.unwrap_or(true)).await {
+        let agents = match thread_id {
+            Some(id) => of_agent(&asking, &ThreadId::new(id)).await,
+            None => Vec::new(),
+        };
+        let built_in = include_builtins.unwrap_or(true);
+        match all(prompts, asking.services(), agents, built_in).await {
             Ok(commands) => responder.ok(CommandListResult { commands }),
             Err(error) => refuse(responder, error),
         }
     });
 }
 
-/// Lists the commands: Bobbin's own, then the custom ones, each by name, then the prompts of MCP servers.
+/// Returns the commands of the other agent that runs a Thread. Bobbin's own names stay its own.
+pub(crate) async fn of_agent(client: &Client, thread: &ThreadId) -> Vec<EngineCommand> {
+    let mut commands = client.threads().engine_commands(client.services(), thread).await;
+    commands.retain(|command| !BUILT_IN_NAMES.contains(&command.name.as_str()));
+    commands
+}
+
+/// Lists the commands: those of another agent, Bobbin's own, then the custom ones, each by name, then the prompts of MCP
+/// servers.
 async fn all(
     prompts: Arc<Prompts>,
     services: &Services,
+    agents: Vec<EngineCommand>,
     built_in: bool,
 ) -> Result<Vec<CommandInfo>, RpcError> {
     let servers = services.tool_servers.as_deref();
@@ -125,7 +144,19 @@ async fn all(
         category: CommandCategory::Custom,
         requires_admin: false,
     }));
-    Ok(own)
+    let agents: Vec<CommandInfo> = agents.into_iter().map(info_of_agent).collect();
+    own.retain(|own| !agents.iter().any(|agents| agents.name == own.name));
+    Ok(agents.into_iter().chain(own).collect())
+}
+
+fn info_of_agent(command: EngineCommand) -> CommandInfo {
+    CommandInfo {
+        name: format!("/{}", command.name),
+        aliases: Vec::new(),
+        description: command.description,
+        category: CommandCategory::Custom,
+        requires_admin: false,
+    }
 }
 
 pub(super) async fn execute(
@@ -227,14 +258,21 @@ async fn run(
         return Err(RpcError::command_service_missing(name).into());
     }
     let bare = name.trim_start_matches('/');
+    let agents = of_agent(client, thread.id()).await;
+    let is_agents = agents.iter().any(|command| command.name == bare);
     match name {
-        "/help" => Ok(help(&all(prompts, client.services(), true).await?)),
+        "/help" => Ok(help(&all(prompts, client.services(), agents, true).await?)),
         "/new" => begin_anew(client, thread).await,
         STOP => stop(client, thread).await,
         _ if bare == COMPACT => {
             compact(client, thread, asked.sender).await?;
             Ok(handled(Some("The conversation is being compacted.".to_owned())))
         }
+        // The agent reads it as text.
+        _ if is_agents => Ok(CommandExecuteResult {
+            expanded_prompt: Some([&[name.to_owned()], words.as_slice()].concat().join(" ")),
+            ..handled(None)
+        }),
         _ => {
             let servers = client.services().tool_servers.as_deref();
             if let Some(filled) = filled_prompt(servers, name, &words.join(" ")).await {
@@ -310,11 +348,17 @@ pub(crate) async fn compact(
     thread: &Arc<ThreadHandle>,
     sender: Option<Sender>,
 ) -> Result<StartedTurn, Refusal> {
-    let part = InputPart::CommandRef {
-        name: COMPACT.to_owned(),
-        args_text: None,
-        raw_text: Some(format!("/{COMPACT}")),
-        expanded: OwnCommand::find(COMPACT).and_then(|own| own.prompt("")),
+    let agents = of_agent(client, thread.id()).await;
+    let part = if agents.iter().any(|command| command.name == COMPACT) {
+        let text = format!("/{COMPACT}");
+        InputPart::Text { text }
+    } else {
+        InputPart::CommandRef {
+            name: COMPACT.to_owned(),
+            args_text: None,
+            raw_text: Some(format!("/{COMPACT}")),
+            expanded: OwnCommand::find(COMPACT).and_then(|own| own.prompt("")),
+        }
     };
     let request = client.turn(thread.id(), vec![part], sender, None)?;
     let started: StartedTurn =

@@ -1,6 +1,7 @@
 //! Checks and normalises the input of a client (AppServer protocol 03 §3).
 
 use bobbin_agent_api::Services;
+use bobbin_agent_api::engines::EngineCommand;
 use bobbin_agent_api::tool_server::{ToolServers, typed_prompt};
 use bobbin_model::{InputPart, ThreadId};
 use bobbin_native_wire::RpcError;
@@ -8,7 +9,9 @@ use bobbin_native_wire::turn::input_types;
 use bobbin_prompts::{PromptError, Prompts};
 
 use super::picture;
+use crate::client::Client;
 use crate::errors;
+use crate::groups::command::handlers::of_agent;
 
 /// Commands that are no input: `command/execute` runs them.
 pub const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];
@@ -24,10 +27,40 @@ const MAX_NAMED_BYTES: usize = 1 << 20;
 pub(crate) async fn read(
     parts: Vec<input_types::InputPart>,
     thread: &ThreadId,
-    services: &Services,
+    client: &Client,
 ) -> Result<Vec<InputPart>, RpcError> {
+    let services = client.services();
     let parts = picture::stored(parts, thread, services.pictures.as_deref()).await?;
     let mut parts = normalise(parts)?;
+    if parts
+        .iter()
+        .any(|part| matches!(part, InputPart::CommandRef { .. }))
+    {
+        as_typed(&mut parts, &of_agent(client, thread).await);
+    }
+    fill(parts, services).await
+}
+
+/// Makes a text of each part that names a command of another agent: the agent reads it as it was typed.
+fn as_typed(parts: &mut [InputPart], agents: &[EngineCommand]) {
+    for part in parts {
+        if let InputPart::CommandRef {
+            name,
+            args_text,
+            raw_text,
+            ..
+        } = part
+            && agents.iter().any(|command| command.name == *name)
+        {
+            let typed = || format!("/{name} {}", args_text.as_deref().unwrap_or_default());
+            let text = raw_text.take().unwrap_or_else(typed).trim().to_owned();
+            *part = InputPart::Text { text };
+        }
+    }
+}
+
+/// Adds the current texts of the commands and skills that an input names.
+async fn fill(mut parts: Vec<InputPart>, services: &Services) -> Result<Vec<InputPart>, RpcError> {
     for part in &mut parts {
         fill_of_server(part, services.tool_servers.as_deref()).await?;
     }
@@ -245,9 +278,26 @@ mod tests {
                 prompts,
                 ..Services::default()
             };
-            let thread = ThreadId::new("thread_1");
-            read(serde_json::from_str(json).unwrap(), &thread, &services).await
+            fill(normalise(serde_json::from_str(json).unwrap())?, &services).await
         };
+        let mut named = normalise(
+            serde_json::from_str(
+                r#"[{"type":"commandRef","name":"/tea","argsText":"hot"},{"type":"commandRef","name":"milk","rawText":"/milk cold"}]"#,
+            )
+            .unwrap(),
+        )
+        .unwrap();
+        let agents = [EngineCommand {
+            name: "tea".into(),
+            description: String::new(),
+            hint: None,
+        }];
+        as_typed(&mut named, &agents);
+        let typed = InputPart::Text {
+            text: "/tea hot".into(),
+        };
+        assert_eq!(named[0], typed, "the agent reads its own commands as text");
+        assert!(matches!(named[1], InputPart::CommandRef { .. }));
         let both = r#"[{"type":"skillRef","name":"$descale"},{"type":"commandRef","name":"/audit","argsText":"milk"}]"#;
         let parts = read(both, Some(prompts.clone())).await.unwrap();
         let given: Vec<_> = parts.iter().map(InputPart::materialized).collect();

@@ -19,7 +19,7 @@ pub(super) async fn enqueue(client: &Client, params: TurnEnqueueParams, responde
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    let input = match input::read(params.input, thread.id(), client.services()).await {
+    let input = match input::read(params.input, thread.id(), client).await {
         Ok(input) => input,
         Err(error) => return refuse(responder, error),
     };
@@ -115,7 +115,7 @@ pub(super) async fn steer(client: &Client, params: TurnSteerParams, responder: R
             id: QueuedInputId::new(id),
             sender: params.sender,
         }),
-        (None, Some(parts)) => match input::read(parts, thread.id(), client.services()).await {
+        (None, Some(parts)) => match input::read(parts, thread.id(), client).await {
             Ok(input) => client
                 .turn(thread.id(), input, params.sender, params.client_user_message_id)
                 .map(|request| Guidance::New(Box::new(request))),

@@ -26,7 +26,7 @@ pub(super) async fn start(client: &Client, params: TurnStartParams, responder: R
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    let input = match input::read(params.input, thread.id(), client.services()).await {
+    let input = match input::read(params.input, thread.id(), client).await {
         Ok(input) => input,
         Err(error) => return refuse(responder, error),
     };
