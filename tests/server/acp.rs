@@ -43,7 +43,7 @@ async fn session(client: &mut Client, folder: &Path) -> String {
     started["sessionId"].as_str().unwrap().to_owned()
 }
 
-fn text(session: &str, words: &str) -> Value {
+pub(crate) fn text(session: &str, words: &str) -> Value {
     json!({ "sessionId": session, "prompt": [{ "type": "text", "text": words }] })
 }
 
@@ -58,7 +58,7 @@ fn said(message: &Value) -> &str {
 }
 
 /// Sends a prompt. Returns everything up to its answer.
-async fn prompt(client: &mut Client, session: &str, words: &str) -> Vec<Value> {
+pub(crate) async fn prompt(client: &mut Client, session: &str, words: &str) -> Vec<Value> {
     let id = client.request("session/prompt", text(session, words)).await;
     let mut seen = Vec::new();
     loop {
@@ -246,7 +246,7 @@ async fn the_end_of_input_in_a_turn_leaves_the_turn_to_the_server() {
 }
 
 /// Kills the server of a workspace.
-fn kill_server(home: &Workspace, workspace: &Workspace) {
+pub(crate) fn kill_server(home: &Workspace, workspace: &Workspace) {
     let state = crate::support::state_folder(home.state(), workspace.path());
     let state = std::fs::read_to_string(state.join("bobbin.json")).unwrap();
     let state: Value = serde_json::from_str(&state).unwrap();

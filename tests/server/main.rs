@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod acp;
 #[cfg(test)]
+mod acp_rounds;
+#[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod apart;
