@@ -87,7 +87,7 @@ impl Children {
         let control = match &self.helper {
             #[cfg(target_os = "linux")]
             Some(helper) => {
-                Control::Parent(crate::link::Link::start(helper, spec, theirs, &mut ours.output).await?)
+                Control::Parent(crate::link::Link::start(helper, spec, theirs, Some(&mut ours.output)).await?)
             }
             _ => {
                 let started = tokio::task::spawn_blocking(move || Direct::start(&spec, theirs)).await;

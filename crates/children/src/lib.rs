@@ -31,6 +31,7 @@ mod piped;
 mod run;
 mod running;
 mod spec;
+mod terminal;
 mod utf8;
 mod variable_rules;
 
@@ -45,4 +46,5 @@ pub use output::{CHUNK_BYTES, OutputSink, output_channel};
 pub use parent::{RUN_CHILD_ARGUMENT, run_child};
 pub use piped::{PipedChild, Pipes};
 pub use spec::{Confinement, Input, Network, ProcessSpec, ResourceLimits, Shell};
+pub use terminal::{Terminal, TerminalSize};
 pub use variable_rules::{Dropped, VariableRules};

@@ -42,7 +42,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Starts a parent and, through it, the child. Reads `output` only for bubblewrap's error message.
+    /// Starts a parent and, through it, the child. Reads `output` only for bubblewrap's error message; a child in a
+    /// terminal has none.
     ///
     /// # Cancel safety
     /// Dropping the future kills the started processes.
@@ -50,7 +51,7 @@ impl Link {
         helper: &Helper,
         spec: ProcessSpec,
         streams: [OwnedFd; 3],
-        output: &mut pipe::Receiver,
+        output: Option<&mut pipe::Receiver>,
     ) -> Result<Self, ChildError> {
         let (network, descriptor) = match &spec.network {
             NetworkUse::Own => (NetworkOrder::Own, None),
@@ -80,6 +81,7 @@ impl Link {
             limits: spec.limits,
             network,
             files: crate::files::limit_of_children(),
+            in_terminal: spec.in_terminal,
         };
         let too_large = |source| ChildError::Spawn {
             program: program.clone(),
@@ -104,7 +106,9 @@ impl Link {
             StartFailure::Bubblewrap => {
                 // The output ends soon: all processes that have the pipe open are being killed.
                 let mut said = Vec::new();
-                drop(timeout(SAID, output.take(MAX_SAID).read_to_end(&mut said)).await);
+                if let Some(output) = output {
+                    drop(timeout(SAID, output.take(MAX_SAID).read_to_end(&mut said)).await);
+                }
                 let said = String::from_utf8_lossy(&said).trim().replace('\n', " ");
                 ChildError::Confinement(if said.is_empty() {
                     "bubblewrap ended and said nothing".to_owned()

@@ -1,4 +1,4 @@
-//! A long-lived child that speaks over pipes until it exits or is ended.
+//! A long-lived child that speaks over pipes, or in a terminal, until it exits or is ended.
 //!
 //! The protocol is the caller's. The caller owns the pipes and bounds its reads; a caller that stops reading blocks
 //! only this child. [`PipedChild::end`] returns once everything the child started is gone. Dropping the
@@ -14,7 +14,7 @@ use crate::run::REAP;
 use crate::running::Running;
 use crate::{ChildError, Children, Exit, ProcessSpec};
 
-/// A running child with pipes.
+/// A running child with pipes, or in a [`Terminal`](crate::Terminal).
 #[derive(Debug)]
 pub struct PipedChild {
     running: Running,
@@ -61,6 +61,11 @@ impl Children {
 }
 
 impl PipedChild {
+    #[cfg(target_os = "linux")]
+    pub(crate) fn new(running: Running) -> Self {
+        Self { running }
+    }
+
     /// Returns the id of its process, or of its parent process.
     pub fn id(&self) -> i32 {
         self.running.id()
@@ -77,7 +82,7 @@ impl PipedChild {
     }
 
     /// Ends it with everything it started. It may exit by itself for `grace`; then it is asked to end, and after
-    /// another `grace` it is killed. Close its input first.
+    /// another `grace` it is killed. Close its input or its terminal first.
     ///
     /// # Errors
     ///

@@ -31,6 +31,8 @@ pub struct ProcessSpec {
     pub limits: ResourceLimits,
     /// Whose network it has, if its plan gives it one apart from the machine's.
     pub(crate) network: NetworkUse,
+    /// Whether its streams are a terminal, which it controls.
+    pub(crate) in_terminal: bool,
 }
 
 /// A network with a loopback and nothing else, for children whose plans give them one. It ends with the last clone and
@@ -118,6 +120,7 @@ impl ProcessSpec {
             confinement: None,
             limits: ResourceLimits::default(),
             network: NetworkUse::Own,
+            in_terminal: false,
         }
     }
 

@@ -147,6 +147,27 @@ const OF_SERVICES: &[&str] = &[
     "SWAYSOCK",
 ];
 
+/// Variables that no shell of the user gets: secrets and settings of the server, and what belongs to the terminal, the
+/// shell or the service manager that started the server.
+const OF_THE_SERVER: &[&str] = &[
+    "BOBBIN_*",
+    "TERM_PROGRAM*",
+    "VTE_VERSION",
+    "TMUX*",
+    "STY",
+    "LINES",
+    "COLUMNS",
+    "_",
+    "SHLVL",
+    "PWD",
+    "OLDPWD",
+    "NOTIFY_SOCKET",
+    "JOURNAL_STREAM",
+    "INVOCATION_ID",
+    "LISTEN_*",
+    "WATCHDOG_*",
+];
+
 impl VariableRules {
     /// Returns the variables of commands, and the names of those that do not pass.
     pub fn environment(
@@ -190,6 +211,20 @@ impl VariableRules {
 }
 
 impl Environment {
+    /// Returns the variables of a shell that the user types into: all of `base` but the server's own, keys of the user
+    /// included. Such a shell has the user's rights and reads the user's files anyway.
+    pub fn of_user_shell(base: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let mut environment = Self::empty();
+        for (name, value) in base {
+            if !name.to_str().is_some_and(|name| matches(OF_THE_SERVER, name)) {
+                environment.set(name, value);
+            }
+        }
+        environment.set("TERM", "xterm-256color");
+        environment.set("COLORTERM", "truecolor");
+        environment
+    }
+
     /// Removes the variables that lead to services of the machine, which a command without the network does not reach.
     pub fn without_services(&mut self) {
         self.retain(|name| !name.to_str().is_some_and(|name| matches(OF_SERVICES, name)));

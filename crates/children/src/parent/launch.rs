@@ -63,9 +63,12 @@ fn directly(order: ChildOrder) -> Result<Launched, Failure> {
     command.args(&order.arguments);
     let plan = order.confinement.map(|confinement| confinement.plan.resolved());
     let mut writer = Some(writer);
-    let (parent, limits, files) = (getpid(), order.limits, order.files);
+    let (parent, limits, files, in_terminal) = (getpid(), order.limits, order.files, order.in_terminal);
     let prepare = move || {
         before_exec(parent, limits, files)?;
+        if in_terminal {
+            control_terminal()?;
+        }
         let Some(plan) = &plan else { return Ok(()) };
         confine(plan).map_err(|error| {
             // A `pre_exec` closure can return only an error number.
@@ -164,14 +167,17 @@ fn in_bubblewrap(order: &ChildOrder, bubblewrap: &Path, network: Option<OwnedFd>
     })
 }
 
-/// Returns the command for a program in a group of its own, with the child's variables and streams.
+/// Returns the command for a program in a group of its own, with the child's variables and streams. One in a terminal
+/// makes its own session, and with it its group.
 fn command(program: impl AsRef<std::ffi::OsStr>, order: &ChildOrder) -> Command {
     #[expect(clippy::disallowed_methods, reason = "only this crate starts processes")]
     let mut command = Command::new(program);
     command
         .env_clear()
-        .envs(order.environment.iter().map(|(name, value)| (name, value)))
-        .process_group(0);
+        .envs(order.environment.iter().map(|(name, value)| (name, value)));
+    if !order.in_terminal {
+        command.process_group(0);
+    }
     command
 }
 
@@ -189,6 +195,14 @@ fn before_exec(parent: Pid, limits: ResourceLimits, files: Option<u64>) -> io::R
         let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE)?;
         setrlimit(Resource::RLIMIT_FSIZE, most.min(hard), most.min(hard))?;
     }
+    Ok(())
+}
+
+/// Runs in the new process: makes it the leader of a session that its standard input, a terminal, controls. Job control
+/// needs that: `Ctrl-C` and `Ctrl-Z` go to the group in front.
+fn control_terminal() -> io::Result<()> {
+    rustix::process::setsid()?;
+    rustix::process::ioctl_tiocsctty(io::stdin())?;
     Ok(())
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct ChildOrder {
     pub(crate) network: NetworkOrder,
     /// The soft limit of open files, if this server's own limit differs.
     pub(crate) files: Option<u64>,
+    /// Whether its streams are a terminal, which it controls as the leader of a session.
+    pub(crate) in_terminal: bool,
 }
 
 /// The network of the child to start, if it is apart from the machine's.
