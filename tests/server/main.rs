@@ -122,6 +122,8 @@ mod sandbox_attempts;
 #[cfg(test)]
 mod schedules;
 #[cfg(test)]
+mod shells;
+#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod story;

@@ -295,7 +295,10 @@ impl Host {
         }
         match (transport, endpoint) {
             (ChannelTransport::Subprocess(_), Endpoint::Adapter(started)) if **started == **name => {}
-            (ChannelTransport::Subprocess(_), Endpoint::Stdio | Endpoint::Local(_) | Endpoint::WebSocket) => {
+            (
+                ChannelTransport::Subprocess(_),
+                Endpoint::Stdio | Endpoint::Local(_) | Endpoint::WebSocket { .. },
+            ) => {
                 return Err(format!(
                     "Channel '{name}' is configured as subprocess: the server starts its adapter, and no other one is let in."
                 ));
@@ -305,7 +308,7 @@ impl Host {
             }
             (
                 ChannelTransport::WebSocket | ChannelTransport::ManagedWebSocket(_),
-                Endpoint::Stdio | Endpoint::Local(_) | Endpoint::WebSocket,
+                Endpoint::Stdio | Endpoint::Local(_) | Endpoint::WebSocket { .. },
             ) => {}
         }
         Ok(name.as_str().into())
@@ -326,7 +329,7 @@ impl Host {
         }
         let start = match client.endpoint() {
             Endpoint::Adapter(start) => Some(start.clone()),
-            Endpoint::Stdio | Endpoint::Local(_) | Endpoint::WebSocket => None,
+            Endpoint::Stdio | Endpoint::Local(_) | Endpoint::WebSocket { .. } => None,
         };
         let adapter = Arc::new(Adapter::new(channel, can, start, client));
         let before = {

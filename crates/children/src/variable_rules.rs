@@ -299,6 +299,22 @@ mod tests {
     }
 
     #[test]
+    fn a_users_shell_has_all_but_the_servers_own_variables() {
+        let base = pairs(&[
+            ("OPENAI_API_KEY", "sk-mine"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("BOBBIN_TOKEN", "t"),
+            ("TMUX_PANE", "%1"),
+            ("NOTIFY_SOCKET", "/run/notify"),
+            ("TERM", "dumb"),
+        ]);
+        let environment = Environment::of_user_shell(base);
+        let names: Vec<_> = environment.iter().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(names, ["COLORTERM", "OPENAI_API_KEY", "SSH_AUTH_SOCK", "TERM"]);
+        assert_eq!(environment.get("TERM"), Some(OsStr::new("xterm-256color")));
+    }
+
+    #[test]
     fn what_projects_need_passes_and_what_looks_like_a_secret_does_not() {
         let ordinary = [
             ("ANDROID_HOME", "/opt/android"),

@@ -80,17 +80,16 @@ mod tests {
     #[tokio::test]
     async fn a_program_is_stopped_continued_and_interrupted_by_keys() {
         let (child, mut screen) = start().await;
-        screen.types("trap 'echo asked' INT; sleep 1000\r").await;
-        screen.until("sleep 1000\r\n").await;
-        // Typed before bash has the program in front, the key would be an ordinary letter's.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let line = "sh -c 'trap \"echo cau\"\"ght; exit\" INT; while :; do echo t\"\"ick; sleep 0.1; done'\r";
+        screen.types(line).await;
+        screen.until("tick").await;
         screen.types("\x1a").await;
         screen.until("Stopped").await;
         screen.until("ready> ").await;
-        screen.types("jobs; fg\r").await;
-        screen.until("\r\nsleep 1000\r\n").await;
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        screen.types("fg\r").await;
+        screen.until("tick\r\n").await;
         screen.types("\x03").await;
+        screen.until("caught").await;
         screen.until("ready> ").await;
         drop(screen);
         assert_eq!(child.end(GRACE).await.unwrap(), Exit::Signaled(1));
@@ -123,7 +122,9 @@ mod tests {
         screen.until("below=").await;
         let below = screen.until(".").await;
         // A program that ignores the hang-up.
-        screen.types("trap '' HUP TERM; echo trap\"\"ped; exec sleep 1000\r").await;
+        screen
+            .types("trap '' HUP TERM; echo trap\"\"ped; exec sleep 1000\r")
+            .await;
         screen.until("trapped").await;
         drop(screen);
         assert_eq!(child.end(GRACE).await.unwrap(), Exit::Signaled(9));

@@ -53,7 +53,7 @@ struct Relay {
 }
 
 impl Connections for Relay {
-    fn serve(&self, client: Transport) -> BoxFuture<'static, ()> {
+    fn serve(&self, client: Transport, _: bool) -> BoxFuture<'static, ()> {
         let (workspace, log) = (self.workspace.clone(), self.log.clone());
         async move {
             match attach::codex(&workspace, &log).await {

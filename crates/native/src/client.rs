@@ -104,7 +104,7 @@ impl Client {
     pub fn turn_features(&self) -> TurnFeatures {
         let keys = match &self.endpoint {
             Endpoint::Local(local) => local.keys.clone(),
-            Endpoint::Stdio | Endpoint::WebSocket | Endpoint::Adapter(_) => ClientKeys::default(),
+            Endpoint::Stdio | Endpoint::WebSocket { .. } | Endpoint::Adapter(_) => ClientKeys::default(),
         };
         TurnFeatures {
             keys,

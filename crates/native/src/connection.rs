@@ -55,7 +55,10 @@ pub enum Endpoint {
     /// The workspace's socket, for programs of its user. All requests read are answered before the end.
     Local(LocalClient),
     /// A WebSocket. A client that is gone needs no answer.
-    WebSocket,
+    WebSocket {
+        /// Whether no other machine can read or change its bytes on their way.
+        is_private: bool,
+    },
     /// The pipes of an adapter that the server started for the external channel of this name.
     Adapter(Arc<str>),
 }
@@ -111,7 +114,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
         peer: options(&endpoint, &server.answers),
         handshake: match &endpoint {
             Endpoint::Stdio => None,
-            Endpoint::Local(_) | Endpoint::WebSocket | Endpoint::Adapter(_) => Some(HANDSHAKE),
+            Endpoint::Local(_) | Endpoint::WebSocket { .. } | Endpoint::Adapter(_) => Some(HANDSHAKE),
         },
         endpoint: format!("{endpoint:?}"),
     };
@@ -131,7 +134,7 @@ fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
     PeerOptions {
         eof_policy: match endpoint {
             Endpoint::Stdio | Endpoint::Local(_) => EofPolicy::DrainFirst(DRAIN),
-            Endpoint::WebSocket | Endpoint::Adapter(_) => EofPolicy::CancelNow,
+            Endpoint::WebSocket { .. } | Endpoint::Adapter(_) => EofPolicy::CancelNow,
         },
         null_id: NullId::Notification,
         batches: Batches::Reject,

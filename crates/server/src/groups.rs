@@ -20,5 +20,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_git::GROUPS,
         bobbin_browse::GROUPS,
         bobbin_worktrees::GROUPS,
+        bobbin_shells::GROUPS,
     ])
 }

@@ -129,7 +129,7 @@ impl Local {
 }
 
 impl Connections for Local {
-    fn serve(&self, mut transport: Transport) -> BoxFuture<'static, ()> {
+    fn serve(&self, mut transport: Transport, _: bool) -> BoxFuture<'static, ()> {
         let (editors, listeners, usage) = (self.editors.clone(), self.listeners.clone(), self.usage.clone());
         let one_listener = self.one_listener.clone();
         async move {

@@ -30,6 +30,7 @@ use bobbin_profiles::{ProfileEngine, Profiles};
 use bobbin_prompts::Prompts;
 pub use bobbin_schedules::ByClock;
 use bobbin_schedules::{Schedules, Surroundings};
+use bobbin_shells::Shells;
 use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_tools::{Commands, Git, ProgramSandbox, Sandbox, ToolSet};
@@ -42,7 +43,7 @@ use crate::config_files::ConfigFiles;
 use crate::environment::{children, own_environment, programs, with_search_path};
 use crate::finecode::FineCode;
 use crate::hermes::{self, Hermes};
-use crate::shell::shell;
+use crate::shell::{shell, users_own};
 use crate::trust::{Folder, TrustFile};
 use crate::{
     confine, database, doctor, hooks, managed, models, plugins, profiles, prompts, small_requests, state,
@@ -63,6 +64,8 @@ pub struct Opened {
     _sessions_end: Arc<AbortOnDropHandle<()>>,
     git: Git,
     worktrees: Worktrees,
+    /// The shells that its user has opened.
+    shells: Shells,
     /// The tools of its agent.
     pub(crate) tools: ToolSet,
     /// Its running commands.
@@ -136,15 +139,15 @@ impl Opened {
         self.jobs.start_clock();
     }
 
-    /// Whether a Turn works or a command runs in a terminal. Both go on without a client.
+    /// Whether a Turn works, a command runs in a terminal, or a shell of the user is open. All go on without a client.
     pub(crate) fn is_working(&self) -> bool {
-        self.threads.is_working() || self.terminals.is_any_running()
+        self.threads.is_working() || self.terminals.is_any_running() || self.shells.is_any_open()
     }
 
     /// Ends all parts. Returns the Turns and questions that resume when the workspace is opened again.
     pub async fn end(&self) -> LeftOpen {
         // First, while clients can still be notified.
-        self.terminals.stop_all().await;
+        tokio::join!(self.terminals.stop_all(), self.shells.end());
         if let Some(titles) = &self.titles {
             titles.close().await;
         }
@@ -244,6 +247,7 @@ pub async fn prepare(
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
     let children_of_agents = children.clone();
+    let shells = shells(children.clone());
     let git = Git::new(children, own, sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox.clone()),
@@ -294,6 +298,7 @@ pub async fn prepare(
         _sessions_end: Arc::new(AbortOnDropHandle::new(sessions_end)),
         worktrees: Worktrees::new(git.clone(), workspace.root.clone(), workspace.worktrees()),
         git,
+        shells,
         config_files: Arc::new(config_files),
         hooks: hosted.hooks,
         hermes: Hermes::new(config, &threads, hosted.hermes),
@@ -467,6 +472,15 @@ fn with_sources(
     sources.into_iter().fold(tools, ToolSet::with_source)
 }
 
+/// Returns the shells that the user opens.
+fn shells(children: Children) -> Shells {
+    Shells::new(
+        children,
+        users_own(),
+        Environment::of_user_shell(managed::own_variables()),
+    )
+}
+
 /// Returns the terminals of a workspace, which run its commands.
 fn terminals(workspace: &Workspace, children: &Children) -> anyhow::Result<Terminals> {
     let clock = Arc::new(SystemClock);
@@ -521,6 +535,11 @@ fn core_settings(
 /// Returns the services that the dialects offer beside the Threads.
 pub fn services(opened: &Opened) -> Services {
     let hooks = Some(opened.hooks.clone() as _);
+    let mut features = Features::default().with(opened.finecode.feature());
+    // Nothing ends what a shell leaves behind on other systems.
+    if cfg!(target_os = "linux") {
+        features = features.with(opened.shells.clone());
+    }
     let calls = CallsOutside::new(opened.threads.clone(), opened.servers.clone(), hooks);
     Services {
         version: env!("CARGO_PKG_VERSION"),
@@ -539,11 +558,7 @@ pub fn services(opened: &Opened) -> Services {
         engine_commands: Some(opened.engine_commands.clone()),
         others: opened
             .hermes
-            .offer(
-                opened
-                    .jobs
-                    .offer(Features::default().with(opened.finecode.feature())),
-            )
+            .offer(opened.jobs.offer(features))
             .with(opened.channels.clone())
             .with(opened.plugins.clone())
             .with(opened.managed_hooks.clone())

@@ -257,7 +257,7 @@ pub fn serve_in_memory(opened: &Opened) -> (Transport, JoinHandle<()>) {
 pub(crate) struct NativeClients(pub(crate) Arc<bobbin_native::Server>);
 
 impl Connections for NativeClients {
-    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
-        bobbin_native::serve(transport, Endpoint::WebSocket, self.0.clone()).boxed()
+    fn serve(&self, transport: Transport, is_private: bool) -> BoxFuture<'static, ()> {
+        bobbin_native::serve(transport, Endpoint::WebSocket { is_private }, self.0.clone()).boxed()
     }
 }

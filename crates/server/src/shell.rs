@@ -1,4 +1,6 @@
-//! The shell of commands: the user's if it is bash, else the machine's bash, else its `sh`.
+//! The shells: the one that the user types into, and that of commands.
+//!
+//! Commands have the user's shell if it is bash, else the machine's bash, else its `sh`.
 //!
 //! Rules judge a line as bash reads it. Zsh and fish read some lines differently (`*(e:'rm x':)` runs a command in
 //! zsh), so the judgement would be wrong for them.
@@ -26,6 +28,24 @@ pub fn shell() -> Shell {
     chosen(own, &PLACES.map(PathBuf::from))
 }
 
+/// Returns the shell that the user types into: the one that the environment names, or that of the account.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary is where the environment is read"
+)]
+pub fn users_own() -> PathBuf {
+    let named = std::env::var_os("SHELL").map(PathBuf::from);
+    let account = nix::unistd::User::from_uid(nix::unistd::getuid());
+    let account = account.ok().flatten().map(|user| user.shell);
+    own_of(named.into_iter().chain(account))
+}
+
+fn own_of(mut named: impl Iterator<Item = PathBuf>) -> PathBuf {
+    named
+        .find(|path| path.is_absolute() && is_program(path))
+        .unwrap_or_else(|| "/bin/sh".into())
+}
+
 fn chosen(own: Option<PathBuf>, places: &[PathBuf]) -> Shell {
     let own = own.filter(|path| path.is_absolute() && path.file_name().is_some_and(|name| name == "bash"));
     let mut all = own.into_iter().chain(places.iter().cloned());
@@ -41,6 +61,17 @@ fn is_program(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_users_own_shell_is_a_program_with_a_whole_path() {
+        let place = tempfile::tempdir().unwrap();
+        let fish = place.path().join("fish");
+        std::fs::write(&fish, "").unwrap();
+        let named = [PathBuf::from("zsh"), fish.clone()];
+        assert_eq!(own_of(named.clone().into_iter()), Path::new("/bin/sh"));
+        std::fs::set_permissions(&fish, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(own_of(named.into_iter()), fish);
+    }
 
     #[test]
     fn a_users_bash_counts_and_no_other_shell_of_theirs() {

@@ -80,6 +80,10 @@ pub(crate) enum Scheme {
     Https,
 }
 
+/// Whether no other machine can read or change the bytes of a connection on their way: in the extensions of its requests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Private;
+
 /// The token that is cancelled when a client may no longer be connected: in the extensions of its request.
 #[derive(Clone)]
 pub(crate) struct Until(pub(crate) CancellationToken);

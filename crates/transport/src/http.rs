@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::Tls;
-use crate::access::Scheme;
+use crate::access::{Private, Scheme};
 
 /// How long a connection has from its acceptance to its upgrade or its first answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,12 +56,25 @@ impl Http {
 
     async fn connection(&self, stream: Counted<TcpStream>) {
         let served = match &self.tls {
-            None => speak(stream, Scheme::Http, self.router.clone()).await,
+            None => self.plain(stream).await,
             Some(tls) => self.either(tls.clone(), stream).await,
         };
         if let Err(error) = served {
             tracing::debug!(%error, "an HTTP connection ended badly");
         }
+    }
+
+    /// Serves a connection of a listener without TLS.
+    async fn plain(&self, stream: Counted<TcpStream>) -> io::Result<()> {
+        let socket = stream.get_ref();
+        let is_private = is_same_machine(socket.local_addr()?, socket.peer_addr()?);
+        speak(
+            stream,
+            Scheme::Http,
+            is_private.then_some(Private),
+            self.router.clone(),
+        )
+        .await
     }
 
     /// Serves a connection of a listener with TLS. A client of this machine may leave TLS out: its bytes reach no network.
@@ -72,7 +85,7 @@ impl Http {
             let acceptor = tokio::task::spawn_blocking(move || tls.acceptor());
             let acceptor: TlsAcceptor = acceptor.await.map_err(io::Error::other)?;
             let stream = acceptor.accept(stream).await?;
-            return speak(stream, Scheme::Https, self.router.clone()).await;
+            return speak(stream, Scheme::Https, Some(Private), self.router.clone()).await;
         }
         let socket = stream.get_ref();
         let router = if is_same_machine(socket.local_addr()?, socket.peer_addr()?) {
@@ -81,7 +94,7 @@ impl Http {
             let refuse = async || (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], NO_TLS);
             Router::new().fallback(refuse)
         };
-        speak(stream, Scheme::Http, router).await
+        speak(stream, Scheme::Http, Some(Private), router).await
     }
 }
 
@@ -92,13 +105,16 @@ fn is_same_machine(local: SocketAddr, peer: SocketAddr) -> bool {
 }
 
 /// Serves HTTP to the end of the connection, or to its upgrade.
-async fn speak<S>(stream: S, scheme: Scheme, router: Router) -> io::Result<()>
+async fn speak<S>(stream: S, scheme: Scheme, private: Option<Private>, router: Router) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(scheme);
+        if let Some(private) = private {
+            request.extensions_mut().insert(private);
+        }
         if request.uri().path() == "/" && is_upgrade(request.headers()) {
             *request.uri_mut() = Uri::from_static(ROOT_WEB_SOCKET);
         }
@@ -150,7 +166,7 @@ mod tests {
             let start = Instant::now();
             let stream = Counted::new(ours);
             let counts = stream.counts();
-            let spoken = async { drop(speak(stream, Scheme::Http, router).await) };
+            let spoken = async { drop(speak(stream, Scheme::Http, None, router).await) };
             within_limits(&counts, spoken).await;
             start.elapsed()
         });

@@ -33,6 +33,7 @@ pub use web_socket::{WebSockets, web_socket};
 
 /// Takes accepted connections.
 pub trait Connections: Send + Sync + 'static {
-    /// Serves one connection to its end.
-    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()>;
+    /// Serves one connection to its end. It is private if no other machine can read or change its bytes on their way: they
+    /// stay on this one, or TLS protects them.
+    fn serve(&self, transport: Transport, is_private: bool) -> BoxFuture<'static, ()>;
 }

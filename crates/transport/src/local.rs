@@ -102,7 +102,7 @@ impl LocalListener {
                     () = stop.cancelled() => false,
                 };
                 if admitted {
-                    connections.serve(transport).await;
+                    connections.serve(transport, true).await;
                 } else {
                     tracing::warn!("a connection was closed: it did not send the key");
                 }
@@ -205,7 +205,7 @@ mod tests {
     struct Echo;
 
     impl Connections for Echo {
-        fn serve(&self, mut transport: Transport) -> BoxFuture<'static, ()> {
+        fn serve(&self, mut transport: Transport, _: bool) -> BoxFuture<'static, ()> {
             async move {
                 while let Some(Ok(message)) = transport.next().await {
                     transport.send(message).await.unwrap();

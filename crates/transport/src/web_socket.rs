@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Connections;
-use crate::access::Until;
+use crate::access::{Private, Until};
 use crate::cut::Cut;
 
 /// The WebSockets of one listener: how many may be open, and their tasks.
@@ -65,13 +65,14 @@ fn upgrade(
         return (StatusCode::SERVICE_UNAVAILABLE, "Too many connections.\n").into_response();
     };
     let upgraded = hyper::upgrade::on(&mut request);
+    let is_private = request.extensions().get::<Private>().is_some();
     // A client with the token may stay as long as it likes.
     let until = request.extensions_mut().remove::<Until>();
     let until = until.map_or_else(CancellationToken::new, |Until(until)| until);
     let cuts = (until, sockets.cut.clone());
     sockets.tasks.spawn(async move {
         let _permit = permit;
-        serve(upgraded, cuts, max_message_bytes, &*connections).await;
+        serve(upgraded, cuts, max_message_bytes, (&*connections, is_private)).await;
     });
     Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
@@ -104,7 +105,7 @@ async fn serve(
     upgraded: impl Future<Output = Result<hyper::upgrade::Upgraded, hyper::Error>>,
     (until, cut): (CancellationToken, CancellationToken),
     max_message_bytes: usize,
-    connections: &dyn Connections,
+    (connections, is_private): (&dyn Connections, bool),
 ) {
     let upgraded = match upgraded.await {
         Ok(upgraded) => upgraded,
@@ -119,6 +120,6 @@ async fn serve(
         ..WebSocketOptions::default()
     };
     connections
-        .serve(Transport::counted_websocket(stream, options))
+        .serve(Transport::counted_websocket(stream, options), is_private)
         .await;
 }

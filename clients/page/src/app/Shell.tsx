@@ -21,6 +21,7 @@ const Compare = lazy(() => import("../compare/Compare"));
 const Documents = lazy(() => import("../hl7/Documents"));
 const DocumentView = lazy(() => import("../hl7/DocumentView"));
 const Settings = lazy(() => import("../settings/Settings"));
+const Shells = lazy(() => import("../shells/Shells"));
 const Screens = lazy(() => import("../hl7/Screens"));
 
 export function Shell({ onOut }: { onOut: (why: string) => void }) {
@@ -74,6 +75,8 @@ function Main({ route }: { route: Route }) {
       return <Changes key={route.thread} thread={route.thread} />;
     case "compare":
       return <Compare key={route.group} group={route.group} />;
+    case "terminal":
+      return <Shells key={route.thread} thread={route.thread} />;
     case "files":
       return <Browser path={route.path} line={route.line} />;
     case "documents":

@@ -17,6 +17,7 @@ const keys: [string, string][] = [
   ["Alt+S", "search"],
   ["Alt+M", "to the text field"],
   ["Alt+↑ Alt+↓", "the previous Thread, the next one"],
+  ["Shift+F6", "out of a terminal, which takes all other keys"],
   ["?", "this list"],
 ];
 

@@ -14,6 +14,7 @@ export type Route =
   | { at: "actions" }
   | { at: "changes"; thread?: string }
   | { at: "compare"; group: string }
+  | { at: "terminal"; thread?: string }
   | { at: "files"; path: string; line?: number }
   | { at: "settings"; section: string };
 
@@ -35,6 +36,7 @@ function parse(hash: string): Route {
   if (at === "actions") return { at: "actions" };
   if (at === "changes") return { at: "changes", ...(id && { thread: id }) };
   if (at === "compare" && id) return { at: "compare", group: id };
+  if (at === "terminal") return { at: "terminal", ...(id && { thread: id }) };
   if (at === "files") return { at: "files", path: id ?? "", ...(Number(turn) > 0 && { line: Number(turn) }) };
   if (at === "settings") return { at: "settings", section: id || "page" };
   return { at: "home" };
@@ -51,6 +53,7 @@ export const links = {
   actions: "#/actions",
   changes: (thread = "") => (thread ? `#/changes/${encodeURIComponent(thread)}` : "#/changes"),
   compare: (group: string) => `#/compare/${encodeURIComponent(group)}`,
+  terminal: (thread = "") => (thread ? `#/terminal/${encodeURIComponent(thread)}` : "#/terminal"),
   file: (path: string, line?: number) => `#/files/${encodeURIComponent(path)}${line ? `/${line}` : ""}`,
   thread: (id: string, row = "", tab: SideTab | null = null) =>
     `#/t/${encodeURIComponent(id)}${row && `/${row}`}${tab ? `?${tab}` : ""}`,

@@ -22,6 +22,7 @@ interface Props {
 export function Head({ snapshot, tab, onTab }: Props) {
   const client = useClient();
   const hasHermes = useHas("hermesUi");
+  const hasShells = useHas("shells");
   const [dialog, setDialog] = useState<"rename" | "delete" | "worktree" | null>(null);
   const { id, thread } = snapshot;
   const title = threadTitle(thread, thread ? "New Thread" : "Thread");
@@ -68,6 +69,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
         entries={[
           { label: "Rename…", run: () => setDialog("rename") },
           ...(worktree ? [{ label: "Worktree…", run: () => setDialog("worktree") }] : []),
+          ...(hasShells && worktree ? [{ label: "Terminal", run: () => go(links.terminal(id)) }] : []),
           ...(hasHermes ? [{ label: "HL7 document", run: () => go(links.document(id)) }] : []),
           { label: "Fork", disabled: ended === undefined, run: () => ended && actions.fork(ended.id) },
           { label: "Export as Markdown", run: () => save("md") },

@@ -37,6 +37,7 @@ export function Sidebar() {
   const route = useRoute();
   const hasHermes = useHas("hermesUi");
   const hasFiles = useHas("workspaceFiles");
+  const hasShells = useHas("shells");
   const { status: git } = useRepository();
   const { data: fineCode } = useRequest("finecode/project/list", {}, useHas("finecode"));
   const hasFineCode = fineCode?.projects.some(({ status }) => status !== "noConfig");
@@ -127,6 +128,15 @@ export function Sidebar() {
           <span className="grow">Changes</span>
           <span className="meta cut">{markedInLine(git.branch ?? git.head?.slice(0, 9) ?? "")}</span>
           {git.files.length > 0 && <span className="meta num">{git.files.length}</span>}
+        </a>
+      )}
+      {hasShells && (
+        <a
+          className="waiting-link"
+          href={links.terminal()}
+          aria-current={route.at === "terminal" && !route.thread ? "page" : undefined}
+        >
+          Terminal
         </a>
       )}
       {hasHermes && (

@@ -144,7 +144,11 @@ impl Server {
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
         // The task ends with its client.
-        let serving = bobbin_native::serve(transport, Endpoint::WebSocket, self.native.clone());
+        let serving = bobbin_native::serve(
+            transport,
+            Endpoint::WebSocket { is_private: true },
+            self.native.clone(),
+        );
         tokio::spawn(serving);
         let (reader, writer) = tokio::io::split(far);
         Link::lines(reader, writer)

@@ -70,7 +70,9 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
         },
         arguments: match &found.kind {
             CommandKind::Server(arguments) => arguments.iter().map(CommandArgument::new).collect(),
-            CommandKind::Own | CommandKind::File(_) | CommandKind::Skill | CommandKind::Agent(_) => Vec::new(),
+            CommandKind::Own | CommandKind::File(_) | CommandKind::Skill | CommandKind::Agent(_) => {
+                Vec::new()
+            }
         },
     };
     let (servers, files) = (client.prompts(), client.offer.services.prompts.clone());

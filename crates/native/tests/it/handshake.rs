@@ -42,8 +42,8 @@ async fn pass(seconds: u64) {
 #[tokio::test]
 async fn a_client_that_does_not_finish_its_handshake_is_closed_after_thirty_seconds() {
     let server = Server::start().await;
-    let (silent, ended) = serve(&server, Endpoint::WebSocket);
-    let mut halfway = Client::new(link(serve(&server, Endpoint::WebSocket).0));
+    let (silent, ended) = serve(&server, Endpoint::WebSocket { is_private: true });
+    let mut halfway = Client::new(link(serve(&server, Endpoint::WebSocket { is_private: true }).0));
     let hello = json!({ "clientInfo": { "name": "half", "version": "1" } });
     halfway.call("initialize", hello).await;
     pass(29).await;
@@ -57,7 +57,12 @@ async fn a_client_that_does_not_finish_its_handshake_is_closed_after_thirty_seco
 #[tokio::test]
 async fn a_client_that_is_ready_and_one_on_stdio_have_no_such_limit() {
     let server = Server::start().await;
-    let mut ready = Client::ready(link(serve(&server, Endpoint::WebSocket).0), "ready", json!({})).await;
+    let mut ready = Client::ready(
+        link(serve(&server, Endpoint::WebSocket { is_private: true }).0),
+        "ready",
+        json!({}),
+    )
+    .await;
     ready.start_thread().await;
     let (slow, _serving) = serve(&server, Endpoint::Stdio);
     pass(300).await;

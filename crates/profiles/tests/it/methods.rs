@@ -71,7 +71,7 @@ impl Server {
         // Ends with its client.
         tokio::spawn(bobbin_native::serve(
             transport,
-            Endpoint::WebSocket,
+            Endpoint::WebSocket { is_private: true },
             self.native.clone(),
         ));
         let (reader, writer) = tokio::io::split(far);

@@ -92,14 +92,14 @@ fn offer(opened: &Opened, config: &Config, notices: Vec<UserNotice>) -> EditorSe
 pub(crate) struct CodexClients(pub(crate) Editors);
 
 impl Connections for CodexClients {
-    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
+    fn serve(&self, transport: Transport, _: bool) -> BoxFuture<'static, ()> {
         let editors = self.0.clone();
         async move { editors.serve_codex(transport, ClientKeys::default()).await }.boxed()
     }
 }
 
 impl Connections for Editors {
-    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
+    fn serve(&self, transport: Transport, _: bool) -> BoxFuture<'static, ()> {
         let editors = self.clone();
         async move { editors.serve_with(transport, ClientKeys::default()).await }.boxed()
     }

@@ -16,7 +16,7 @@ const TOKEN: &str = "s3cret";
 struct Closes;
 
 impl Connections for Closes {
-    fn serve(&self, _: Transport) -> BoxFuture<'static, ()> {
+    fn serve(&self, _: Transport, _: bool) -> BoxFuture<'static, ()> {
         std::future::ready(()).boxed()
     }
 }

@@ -61,6 +61,7 @@ fn is_beside_threads(name: &str) -> bool {
         "automation/",
         "plugin/",
         "hooks/",
+        "shell/",
     ];
     features.iter().any(|feature| name.starts_with(feature))
 }
