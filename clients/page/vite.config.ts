@@ -16,7 +16,8 @@ const xtermStyles: Plugin = {
     let changed = code;
     const replace = (found: RegExp, by: string, expected: number) => {
       const count = changed.match(found)?.length ?? 0;
-      if (count !== expected) this.error(`xterm has ${count} times ${found} and not ${expected}: look at its styles again`);
+      if (count !== expected)
+        this.error(`xterm has ${count} times ${found} and not ${expected}: look at its styles again`);
       changed = changed.replace(found, by);
     };
     replace(/createElement\("style"\)/g, 'createElement("xterm-styles")', 3);

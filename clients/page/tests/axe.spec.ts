@@ -31,6 +31,7 @@ for (const scheme of ["light", "dark"] as const) {
         "waiting",
         "new",
         "changes",
+        "terminal",
         "files/",
         "files/README.md",
         ...[
@@ -52,6 +53,13 @@ for (const scheme of ["light", "dark"] as const) {
         await expect(page.locator("h1:visible, nav:visible").first()).toBeVisible();
         await clean();
       }
+      await page.goto("/#/terminal");
+      await page.getByRole("button", { name: "New terminal" }).click();
+      await expect(page.getByRole("textbox", { name: /^Terminal: / })).toBeFocused();
+      await page.keyboard.type("printf '\\033[31mred \\033[97mwhite\\033[0m\\n'\n");
+      await expect(page.locator(".xterm-rows")).toContainText("red white");
+      await clean();
+      await page.getByRole("button", { name: "Close", exact: true }).click();
     });
   }
 }

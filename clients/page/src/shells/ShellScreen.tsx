@@ -72,8 +72,5 @@ export function ShellScreen({ id, label, ...events }: Props) {
     return end;
   }, [client, server, id]);
 
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: only stops keys of the terminal from acting on the page
-    <div ref={place} className="shell-screen" onKeyDown={(event) => event.stopPropagation()} />
-  );
+  return <div ref={place} className="shell-screen" onKeyDown={(event) => event.stopPropagation()} />;
 }

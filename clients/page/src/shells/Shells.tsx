@@ -105,12 +105,14 @@ export default function Shells({ thread }: { thread?: string }) {
       {why && <p className="note bad">{why}</p>}
       {shells?.length === 0 && !why && (
         <p className="empty">
-          A terminal runs your shell with your rights, outside of the sandbox. The agent neither sees it nor types into it.
+          A terminal runs your shell with your rights, outside of the sandbox. The agent neither sees it nor types into
+          it.
         </p>
       )}
       {current && end && (
         <p className="note">
-          This shell has ended{end.code !== undefined && ` with exit code ${end.code}`}. What it started has ended with it.
+          This shell has ended{end.code !== undefined && ` with exit code ${end.code}`}. What it started has ended with
+          it.
         </p>
       )}
       {current && (

@@ -10,6 +10,9 @@ const MOST_WAITING = 1 << 20;
 const MOST_TYPED = 48 << 10;
 const MOST_UNSENT = 4 << 20;
 
+/** What the terminal itself says after an escape: answers to questions in the output, and that it has the focus. */
+const ANSWER = /^(\[[?>]?[\d;]*(\$y|[cnRIO])|[P\]].*)$/s;
+
 interface Events {
   /** The shell has ended, or is not there any more. */
   onEnd: (code?: number) => void;
@@ -21,7 +24,7 @@ interface Events {
 export function connect(client: Client, id: string, terminal: Terminal, { onEnd, onError }: Events): () => void {
   const stop = new AbortController();
   let waiting = 0;
-  // The terminal answers questions in the output. Those in a copy were answered when it was written.
+  // The questions in a copy of the output were answered when it was written.
   let isCopy = true;
   let isBehind = false;
 
@@ -53,10 +56,10 @@ export function connect(client: Client, id: string, terminal: Terminal, { onEnd,
     });
   }
 
-  const unsent = sender((bytes) =>
+  const type = sender((bytes) =>
     client.request("shell/write", { id, dataBase64: encoded(bytes) }, { signal: stop.signal, timeoutMs: 0 }),
   );
-  const type = (bytes: Uint8Array) => !isCopy && unsent(bytes);
+  const isAnswer = (data: string) => data.startsWith("\u001b") && ANSWER.test(data.slice(1));
   const text = new TextEncoder();
   const ends = [
     client.on("shell/output", (output) => {
@@ -68,7 +71,9 @@ export function connect(client: Client, id: string, terminal: Terminal, { onEnd,
     client.on("shell/exited", (exited) => exited.id === id && onEnd(exited.code)),
   ];
   const listeners = [
-    terminal.onData((data) => type(text.encode(data))),
+    terminal.onData((data) => {
+      if (!(isCopy && isAnswer(data))) type(text.encode(data));
+    }),
     terminal.onBinary((data) => type(binary(data))),
     terminal.onResize(({ cols, rows }) => {
       client.request("shell/resize", { id, columns: cols, rows }, { signal: stop.signal }).catch(() => {
