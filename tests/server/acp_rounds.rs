@@ -6,11 +6,12 @@ use bobbin_testkit::Client;
 use serde_json::{Value, json};
 
 use crate::acp::{greeted, kill_server, prompt, text};
+use crate::chaos::from_outside;
 use crate::engine_acp::{read, workspace};
 use crate::support::Workspace;
 
 /// Rounds of the short form.
-const ROUNDS: usize = 10;
+const ROUNDS: u64 = 10;
 
 /// How a round ends for its client.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +87,7 @@ fn open_calls(replay: &[Value]) -> Vec<&Value> {
 
 #[tokio::test]
 async fn a_thread_is_the_same_for_every_client_after_each_cut() {
-    let rounds = std::env::var("BOBBIN_ACP_ROUNDS").ok();
-    let rounds = rounds.map_or(ROUNDS, |rounds| rounds.parse().unwrap());
+    let rounds = from_outside("BOBBIN_ACP_ROUNDS").unwrap_or(ROUNDS);
     let workspace = workspace();
     let (_child, mut client) = greeted(&workspace).await;
     let params = json!({ "cwd": workspace.path(), "mcpServers": [] });
@@ -99,21 +99,25 @@ async fn a_thread_is_the_same_for_every_client_after_each_cut() {
 
     let mut before: Vec<Value> = Vec::new();
     for round in 0..rounds {
-        let cut = [Cut::Client, Cut::Server, Cut::Connection][round % 3];
+        let cut = match round % 3 {
+            0 => Cut::Client,
+            1 => Cut::Server,
+            _ => Cut::Connection,
+        };
         // The cut comes after so many messages of the Turn, which has about ten.
         let messages = (round * 7) % 12;
         let (mut child, mut client) = greeted(&workspace).await;
         replay(&mut client, &workspace, &session).await;
         let marker = format!("round {round}");
         let id = client.request("session/prompt", text(&session, &marker)).await;
-        let mut seen = 0;
+        let mut seen: u64 = 0;
         while seen < messages {
             let message = client.next().await.unwrap();
             if message.get("method").is_none() && message["id"] == id {
                 break;
             }
             let kind = message["params"]["update"]["sessionUpdate"].as_str();
-            seen += usize::from(matches!(kind, Some("tool_call" | "agent_message_chunk")));
+            seen += u64::from(matches!(kind, Some("tool_call" | "agent_message_chunk")));
         }
         match cut {
             Cut::Client => child.start_kill().unwrap(),

@@ -254,7 +254,7 @@ async fn whatever_breaks_the_client_ends_with_what_the_store_has() {
     clippy::disallowed_methods,
     reason = "how long to go on, and from where, is said from outside"
 )]
-fn from_outside(name: &str) -> Option<u64> {
+pub(crate) fn from_outside(name: &str) -> Option<u64> {
     let value = std::env::var(name).ok()?;
     Some(
         value

@@ -28,7 +28,7 @@ impl EngineList {
     }
 }
 
-/// A slash command of another agent. A prompt that begins with it reaches the agent as text.
+/// A slash command of another agent. The agent reads a prompt with it in front as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineCommand {
     /// Its name, without the slash.
