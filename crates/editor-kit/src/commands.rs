@@ -75,7 +75,7 @@ pub enum CommandKind {
 }
 
 /// Returns the commands that match a query: part of the name or the description, whatever the case. `agents` are those of
-/// the other agent that runs the Thread; they come first, and replace others of the same name, except for [`COMMANDS`].
+/// the other agent that runs the Thread; they come first, and replace others of the same name, except for those that a dialect answers.
 /// Blocks on the disk.
 pub fn matching(
     query: &str,
