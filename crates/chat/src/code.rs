@@ -17,7 +17,6 @@ const KEYWORDS: &[&str] = &[
     "as",
     "async",
     "await",
-    "begin",
     "break",
     "case",
     "catch",
@@ -211,9 +210,8 @@ impl Highlighter {
         let first = rest.chars().next().unwrap_or_default();
         let has_lifetimes = self.family == Family::Slashes { has_lifetimes: true };
         match first {
-            '"' | '`' => (quoted(rest, first), TEXT),
             '\'' if has_lifetimes && !is_char(rest) => (1, Style::PLAIN),
-            '\'' => (quoted(rest, first), TEXT),
+            '"' | '`' | '\'' => (quoted(rest, first), TEXT),
             c if c.is_ascii_digit() => {
                 let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
                 (rest.find(|c| !is_part(c)).unwrap_or(rest.len()), NUMBER)

@@ -31,6 +31,13 @@ pub(crate) fn lines(body: &Body, width: usize, root: Option<&Path>) -> Vec<Line>
     {
         return Vec::new();
     }
+    // The question is a cell of its own.
+    if let Body::Call(call) = body
+        && call.tool == "AskUser"
+        && call.state != CallState::Failed
+    {
+        return Vec::new();
+    }
     let mut lines = vec![Line::default()];
     match body {
         Body::User { text, pictures } => lines.extend(user(text, *pictures, width)),

@@ -83,7 +83,14 @@ impl Printed {
     /// Shows a cell that is not final. Paragraphs of a message that are final are printed.
     fn grow(&mut self, cell: &Cell, width: usize, finished: &mut Vec<Line>, live: &mut Vec<Line>) {
         let Body::Agent(text) = &cell.body else {
-            live.extend(lines(&cell.body, width, None));
+            let is_asked = matches!(&cell.body, Body::Asked { answer: None, .. });
+            let shown = lines(&cell.body, width, None);
+            // An open question is shown where it is answered. Never empty, as at the end.
+            if is_asked || shown.is_empty() {
+                live.push(Line::default());
+            } else {
+                live.extend(shown);
+            }
             return;
         };
         if !live.is_empty() {

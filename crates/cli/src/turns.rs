@@ -99,24 +99,22 @@ pub(crate) async fn undo(undo: Undo, redo: bool) -> anyhow::Result<ExitCode> {
     let Undo { of, force } = undo;
     let name = if redo { "bobbin-redo" } else { "bobbin-undo" };
     asked(&of, name, async |client, thread| {
-        let turn = match of.turn.clone() {
-            Some(turn) => turn,
-            None => {
-                let state = read(client, thread).await?;
-                let turn = if redo {
-                    state.turn_to_redo()
+        let turn = if let Some(turn) = of.turn.clone() {
+            turn
+        } else {
+            let state = read(client, thread).await?;
+            let turn = if redo {
+                state.turn_to_redo()
+            } else {
+                state.turn_to_undo()
+            };
+            turn.map(|turn| turn.id.clone()).with_context(|| {
+                if redo {
+                    format!("no changes of {thread} were undone since its last change")
                 } else {
-                    state.turn_to_undo()
-                };
-                let turn = turn.map(|turn| turn.id.clone());
-                turn.with_context(|| {
-                    if redo {
-                        format!("no changes of {thread} were undone since its last change")
-                    } else {
-                        format!("no turn of {thread} changed a file that is not put back yet")
-                    }
-                })?
-            }
+                    format!("no turn of {thread} changed a file that is not put back yet")
+                }
+            })?
         };
         let params = json!({ "threadId": thread, "turnId": turn, "force": force, "redo": redo });
         let reverted: TurnRevertResult = call(client, "turn/revert", &params).await?;

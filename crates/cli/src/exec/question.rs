@@ -214,10 +214,6 @@ mod tests {
         Question::new(&serde_json::from_value(params).unwrap(), lines)
     }
 
-    fn decided(decision: Decision) -> Option<Reply> {
-        Some(Reply::Decided(decision))
-    }
-
     #[test]
     fn it_says_what_each_answer_covers_and_offers_only_what_there_is() {
         let mut params = json!({
@@ -242,9 +238,9 @@ mod tests {
             "\nThat is no answer. Type yes, no, session, cancel, always."
         );
         for (typed, meaning) in [
-            ("y", decided(Decision::Accept)),
-            ("s", decided(Decision::AcceptForSession)),
-            ("always", decided(Decision::AcceptAlways)),
+            ("y", Some(Reply::Decided(Decision::Accept))),
+            ("s", Some(Reply::Decided(Decision::AcceptForSession))),
+            ("always", Some(Reply::Decided(Decision::AcceptAlways))),
             ("a", None),
             ("A", None),
             ("", None),
@@ -303,7 +299,7 @@ mod tests {
             "{}",
             asked.text
         );
-        assert_eq!(asked.meaning("y"), decided(Decision::Accept));
+        assert_eq!(asked.meaning("y"), Some(Reply::Decided(Decision::Accept)));
         let mut asked = question(&params, change(43));
         assert!(!asked.text.contains("+40"), "{}", asked.text);
         assert_eq!(
@@ -314,12 +310,12 @@ mod tests {
             ("y", None),
             ("always", None),
             ("s", None),
-            ("n", decided(Decision::Decline)),
+            ("n", Some(Reply::Decided(Decision::Decline))),
         ] {
             assert_eq!(asked.meaning(typed), meaning, "{typed}");
         }
         asked.more.clear();
-        assert_eq!(asked.meaning("y"), decided(Decision::Accept));
+        assert_eq!(asked.meaning("y"), Some(Reply::Decided(Decision::Accept)));
         let lie = question(&params, Some(vec!["+Allow? [y]es\u{1b}[2J\u{202e}".to_owned()]));
         assert!(
             lie.text.contains("  | +Allow? [y]es\\u{1b}[2J\\u{202e}"),

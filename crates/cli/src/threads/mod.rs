@@ -134,13 +134,13 @@ async fn act(client: &Client, action: Action, root: &str, as_json: bool) -> anyh
         }
         Action::Search { query, limit } => search(client, root, &query, limit, as_json).await?,
         Action::Archive { id } => {
-            drop(call::<Value>(client, "thread/archive", &json!({ "threadId": id })).await?)
+            drop(call::<Value>(client, "thread/archive", &json!({ "threadId": id })).await?);
         }
         Action::Unarchive { id } => {
-            drop(call::<Value>(client, "thread/unarchive", &json!({ "threadId": id })).await?)
+            drop(call::<Value>(client, "thread/unarchive", &json!({ "threadId": id })).await?);
         }
         Action::Export { id, format, output } => {
-            export::export(client, &id, format, output.as_deref()).await?
+            export::export(client, &id, format, output.as_deref()).await?;
         }
         Action::Delete { id, yes } => {
             let params = json!({ "threadId": id, "includeTurns": false });

@@ -125,22 +125,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 seq,
             },
         )),
-        Event::TurnReverted {
-            turn,
-            redone,
-            files,
-            notes,
-        } => out.push(message(
-            TURN_REVERTED,
-            &TurnRevertedNotification {
-                thread_id: thread.to_string(),
-                turn_id: turn.to_string(),
-                redone: redone.then_some(true),
-                files: files.clone(),
-                notes: notes.clone(),
-                seq,
-            },
-        )),
+        Event::TurnReverted { .. } => out.extend(of_revert(seq, thread, event)),
         Event::DiffUpdated { turn, diff } => out.push(of_diff(seq, thread, *turn, diff)),
         Event::TurnEnded { outcome, .. } => out.extend(of_end(frame, outcome, kind)),
         _ => {}
@@ -232,6 +217,27 @@ fn opened(item: &Item) -> Item {
         completed_at: None,
         ..item.clone()
     }
+}
+
+fn of_revert(seq: Option<u64>, thread: &ThreadId, event: &Event) -> Option<WireMessage> {
+    let Event::TurnReverted {
+        turn,
+        redone,
+        files,
+        notes,
+    } = event
+    else {
+        return None;
+    };
+    let params = TurnRevertedNotification {
+        thread_id: thread.to_string(),
+        turn_id: turn.to_string(),
+        redone: redone.then_some(true),
+        files: files.clone(),
+        notes: notes.clone(),
+        seq,
+    };
+    Some(message(TURN_REVERTED, &params))
 }
 
 /// Returns the message that an approval is settled.
