@@ -148,10 +148,8 @@ mod tests {
     use super::super::Part;
     use super::*;
 
-    #[test]
-    fn a_recording_is_read_as_it_was_said() {
-        let dir = tempfile::tempdir().unwrap();
-        let workspace = Path::new("/srv/tea.w");
+    /// Returns the file of a conversation in `/srv/tea.w`, with lines as Claude Code writes them.
+    fn recording() -> String {
         let at = |second: u32| format!("2026-11-27T21:23:{second:02}.500Z");
         let user = |second, content: Value| {
             json!({"type": "user", "cwd": "/srv/tea.w", "timestamp": at(second), "isSidechain": false,
@@ -205,6 +203,14 @@ mod tests {
             .flat_map(|line| [line.to_string(), "\n".to_owned()])
             .collect();
         text.push_str("{\"type\": \"user\", \"mess");
+        text
+    }
+
+    #[test]
+    fn a_recording_is_read_as_it_was_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Path::new("/srv/tea.w");
+        let text = recording();
         let folder = dir.path().join(".claude/projects/-srv-tea-w");
         std::fs::create_dir_all(folder.join("deeper")).unwrap();
         std::fs::write(folder.join("a1.jsonl"), &text).unwrap();
