@@ -39,6 +39,7 @@ fn runner_process() {
 #[case("channel")]
 #[case("git")]
 #[case("worktree")]
+#[case("shell")]
 #[tokio::test]
 async fn play_fits_the_schemas_and_gives_the_examples(#[case] play: &str) {
     let examples = stage::play(play).await;

@@ -171,7 +171,7 @@ async fn keys_stop_and_interrupt_programs_and_a_new_size_is_seen() {
     let server = server(&workspace);
     let mut client = server.client("ada").await;
     let mut shell = Shown::open(&mut client).await;
-    let line = "sh -c 'trap \"echo cau\"\"ght; exit\" INT; while :; do echo t\"\"ick; sleep 0.1; done'\r";
+    let line = "bash -c 'trap \"echo cau\"\"ght; exit\" INT; while :; do echo t\"\"ick; read -t 0.1; done'\r";
     shell.types(&mut client, line).await;
     shell.until(&mut client, "tick").await;
     shell.types(&mut client, "\x1a").await;

@@ -80,7 +80,8 @@ mod tests {
     #[tokio::test]
     async fn a_program_is_stopped_continued_and_interrupted_by_keys() {
         let (child, mut screen) = start().await;
-        let line = "sh -c 'trap \"echo cau\"\"ght; exit\" INT; while :; do echo t\"\"ick; sleep 0.1; done'\r";
+        let line =
+            "bash -c 'trap \"echo cau\"\"ght; exit\" INT; while :; do echo t\"\"ick; read -t 0.1; done'\r";
         screen.types(line).await;
         screen.until("tick").await;
         screen.types("\x1a").await;
@@ -116,7 +117,7 @@ mod tests {
     async fn what_it_has_started_in_any_session_ends_with_it() {
         let (child, mut screen) = start().await;
         screen
-            .types("setsid sh -c 'trap \"\" HUP TERM; echo below=$$.; sleep 1000' & disown\r")
+            .types("setsid bash -c 'trap \"\" HUP TERM; echo below=$$.; sleep 1000' & disown\r")
             .await;
         screen.until("disown\r\n").await;
         screen.until("below=").await;

@@ -13,7 +13,7 @@ use bobbin_peer::{PeerHandle, Responder};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::screen::{Next, Screen};
+use crate::screen::{End, Next, Screen};
 use crate::shell::Shell;
 use crate::types::{
     ShellAttachParams, ShellAttachResult, ShellCloseParams, ShellCloseResult, ShellDetachParams,
@@ -63,8 +63,13 @@ pub(crate) fn list(client: &Client, shells: &Shells, _: ShellListParams, respond
     }
 }
 
-pub(crate) fn attach(client: &Client, shells: &Shells, asked: ShellAttachParams, responder: Responder) {
-    let Some((shell, responder)) = found(client, shells, &asked.id, responder) else {
+pub(crate) fn attach(
+    client: &Client,
+    shells: &Shells,
+    ShellAttachParams { id }: ShellAttachParams,
+    responder: Responder,
+) {
+    let Some((shell, responder)) = found(client, shells, &id, responder) else {
         return;
     };
     let (peer, tasks) = (client.peer().clone(), client.clone());
@@ -80,18 +85,28 @@ pub(crate) fn attach(client: &Client, shells: &Shells, asked: ShellAttachParams,
     });
 }
 
-pub(crate) fn detach(client: &Client, _: &Shells, asked: ShellDetachParams, responder: Responder) {
+pub(crate) fn detach(
+    client: &Client,
+    _: &Shells,
+    ShellDetachParams { id }: ShellDetachParams,
+    responder: Responder,
+) {
     if let Some(responder) = of_owner(client, responder) {
-        Attached::of(client.peer()).end(&asked.id);
+        Attached::of(client.peer()).end(&id);
         responder.ok(ShellDetachResult {});
     }
 }
 
-pub(crate) fn write(client: &Client, shells: &Shells, asked: ShellWriteParams, responder: Responder) {
-    let Some((shell, responder)) = found(client, shells, &asked.id, responder) else {
+pub(crate) fn write(
+    client: &Client,
+    shells: &Shells,
+    ShellWriteParams { id, data_base64 }: ShellWriteParams,
+    responder: Responder,
+) {
+    let Some((shell, responder)) = found(client, shells, &id, responder) else {
         return;
     };
-    match STANDARD.decode(&asked.data_base64) {
+    match STANDARD.decode(&data_base64) {
         Ok(text) if text.len() <= MAX_TYPED => shell.write(text, responder),
         Ok(_) => refuse_params(
             responder,
@@ -101,18 +116,28 @@ pub(crate) fn write(client: &Client, shells: &Shells, asked: ShellWriteParams, r
     }
 }
 
-pub(crate) fn resize(client: &Client, shells: &Shells, asked: ShellResizeParams, responder: Responder) {
-    let Some((shell, responder)) = found(client, shells, &asked.id, responder) else {
+pub(crate) fn resize(
+    client: &Client,
+    shells: &Shells,
+    ShellResizeParams { id, columns, rows }: ShellResizeParams,
+    responder: Responder,
+) {
+    let Some((shell, responder)) = found(client, shells, &id, responder) else {
         return;
     };
-    if let Some((size, responder)) = size(asked.columns, asked.rows, responder) {
+    if let Some((size, responder)) = size(columns, rows, responder) {
         shell.resize(size);
         responder.ok(ShellResizeResult {});
     }
 }
 
-pub(crate) fn close(client: &Client, shells: &Shells, asked: ShellCloseParams, responder: Responder) {
-    let Some((shell, responder)) = found(client, shells, &asked.id, responder) else {
+pub(crate) fn close(
+    client: &Client,
+    shells: &Shells,
+    ShellCloseParams { id }: ShellCloseParams,
+    responder: Responder,
+) {
+    let Some((shell, responder)) = found(client, shells, &id, responder) else {
         return;
     };
     shell.close();
@@ -145,7 +170,9 @@ async fn follow(
                         .await
                 }
                 Next::Lost => return peer.notify(SKIPPED, ShellSkippedNotification { id }).await,
-                Next::End(code) => return peer.notify(EXITED, ShellExitedNotification { id, code }).await,
+                Next::End(End { code }) => {
+                    return peer.notify(EXITED, ShellExitedNotification { id, code }).await;
+                }
             };
             sent?;
         }

@@ -26,8 +26,14 @@ struct Written {
     newest: VecDeque<u8>,
     /// Bytes written so far.
     total: u64,
-    /// The exit code, once the shell has ended.
-    end: Option<Option<i32>>,
+    end: Option<End>,
+}
+
+/// The end of a shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End {
+    /// The exit code, if no signal has ended it.
+    pub(crate) code: Option<i32>,
 }
 
 /// What comes next for a reader.
@@ -37,8 +43,8 @@ pub(crate) enum Next {
     Part(Vec<u8>),
     /// Bytes that are not there any more.
     Lost,
-    /// The end of the shell, with its exit code.
-    End(Option<i32>),
+    /// The end of the shell.
+    End(End),
 }
 
 impl Screen {
@@ -63,7 +69,7 @@ impl Screen {
 
     /// Says that the shell has ended.
     pub(crate) fn end(&self, code: Option<i32>) {
-        self.written.lock().end = Some(code);
+        self.written.lock().end = Some(End { code });
         self.news.send_replace(());
     }
 
@@ -118,7 +124,7 @@ mod tests {
     #[tokio::test]
     async fn a_reader_gets_all_in_parts_and_then_the_end() {
         let screen = Screen::new();
-        let text: Vec<u8> = (0..PART + 10).map(|at| (at % 251) as u8).collect();
+        let text: Vec<u8> = (0..PART + 10).map(|at| b"green tea\n"[at % 10]).collect();
         screen.add(&text);
         screen.end(Some(3));
         let (mut read, mut ended) = (Vec::new(), None);
@@ -131,7 +137,7 @@ mod tests {
                 next => ended = Some(next),
             }
         }
-        assert_eq!((read, ended), (text, Some(Next::End(Some(3)))));
+        assert_eq!((read, ended), (text, Some(Next::End(End { code: Some(3) }))));
     }
 
     #[tokio::test]
