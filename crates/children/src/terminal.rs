@@ -1,7 +1,7 @@
 //! A long-lived child in a terminal (PTY) of its own: for a user's shell.
 //!
 //! The child leads a session that the terminal controls, so job control works. The caller has the other end of the
-//! terminal and bounds its reads; while it does not read, the kernel's buffer of a few KiB holds the writer. Dropping the
+//! terminal and bounds its reads; while it does not read, the writer waits for the kernel's buffer of a few KiB. Dropping the
 //! [`Terminal`] hangs up: the kernel sends `HUP` to the session.
 
 use std::io;

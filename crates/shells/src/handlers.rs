@@ -47,7 +47,7 @@ pub(crate) async fn open(client: &Client, shells: &Shells, asked: ShellOpenParam
     client.spawn(async move {
         match shells.open(environment.root, asked.thread_id, size).await {
             Ok(shell) => {
-                let current = attached.begin(&shell);
+                let current = attached.attach(&shell);
                 answer.ok(&ShellOpenResult { shell: shell.info() });
                 follow(&peer, &shell.id, (&shell.screen, 0), &current).await;
             }
@@ -73,7 +73,7 @@ pub(crate) fn attach(
         return;
     };
     let (peer, tasks) = (client.peer().clone(), client.clone());
-    let current = Attached::of(&peer).begin(&shell);
+    let current = Attached::of(&peer).attach(&shell);
     client.answer_large(responder, async move |responder| {
         let (recent, position) = shell.screen.copy();
         responder.ok(ShellAttachResult {
@@ -201,7 +201,7 @@ impl Attached {
     }
 
     /// Attaches the connection to a shell, in place of an earlier time. Returns what ends it.
-    fn begin(&self, shell: &Shell) -> CancellationToken {
+    fn attach(&self, shell: &Shell) -> CancellationToken {
         let mut attached = self.0.lock();
         attached.retain(|_, current| !current.is_cancelled());
         let current = CancellationToken::new();

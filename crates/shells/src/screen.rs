@@ -1,7 +1,7 @@
 //! The newest output of a shell, for clients that read it at their own pace.
 //!
-//! A reader has a position in the output. One that is more than [`BYTES`] behind has lost the connection to the present: it
-//! is told so, and attaches again. So a slow client holds up neither the shell nor other clients, and costs no memory.
+//! A reader has a position in the output. One that is more than [`BYTES`] behind has missed
+//! output: it is notified, and attaches again. So neither the shell nor other clients wait for a slow one, which costs no memory.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ pub(crate) struct End {
     pub(crate) code: Option<i32>,
 }
 
-/// What comes next for a reader.
+/// The next thing for a reader.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// These bytes.
@@ -73,7 +73,7 @@ impl Screen {
         self.news.send_replace(());
     }
 
-    /// Returns the output that is there, and the position after it. Output without its beginning begins with a whole line.
+    /// Returns the output that is there, and the position after it. Output without its start starts with a whole line.
     pub(crate) fn copy(&self) -> (Vec<u8>, u64) {
         let written = self.written.lock();
         let is_whole = written.newest.len() as u64 == written.total;

@@ -1,7 +1,7 @@
 //! One shell, and the task that owns its process and its terminal.
 //!
 //! The owner reads at most [`BATCH`] bytes every [`PACE`], so a fast writer (`yes`) takes little of the processor. While the
-//! owner does not read, the kernel's buffer holds the writer. Output goes to the [`Screen`].
+//! owner does not read, the writer waits for the kernel's buffer. Output goes to the [`Screen`].
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -95,7 +95,7 @@ pub struct ShellDetachResult {}
 pub struct ShellWriteParams {
     /// The shell.
     pub id: String,
-    /// What is typed, in base64: 64 KiB at most.
+    /// The typed bytes, in base64: 64 KiB at most.
     pub data_base64: String,
 }
 
@@ -137,7 +137,7 @@ pub struct ShellCloseResult {}
 pub struct ShellOutputNotification {
     /// The shell.
     pub id: String,
-    /// What it has written, in base64.
+    /// The bytes that it has written, in base64.
     pub data_base64: String,
 }
 

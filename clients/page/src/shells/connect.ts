@@ -10,7 +10,7 @@ const MOST_WAITING = 1 << 20;
 const MOST_TYPED = 48 << 10;
 const MOST_UNSENT = 4 << 20;
 
-/** What the terminal itself says after an escape: answers to questions in the output, and that it has the focus. */
+/** Texts of the terminal itself, after their escape: answers to questions in the output, and that it has the focus. */
 const ANSWER = /^(\[[?>]?[\d;]*(\$y|[cnRIO])|[P\]].*)$/s;
 
 interface Events {

@@ -4,7 +4,7 @@ import { type ITheme, Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import "./styles";
 
-/** Lines above the screen. */
+/** Lines of the scrollback. */
 const SCROLLBACK = 5000;
 
 /**
@@ -35,7 +35,7 @@ export function makeTerminal(): { terminal: Terminal; fit: FitAddon } {
   return { terminal, fit };
 }
 
-/** Keeps the colours those of the page. Returns what ends that. */
+/** Follows the colours of the page. Returns what ends that. */
 export function followTheme(terminal: Terminal): () => void {
   const update = () => {
     terminal.options.theme = theme();
