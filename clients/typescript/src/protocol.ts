@@ -2399,6 +2399,22 @@ export interface SessionIdentity {
   workspacePath?: string;
 }
 
+/** A shell of the user in a terminal. */
+export interface ShellInfo {
+  /** Columns of its terminal. */
+  columns: number;
+  /** The folder in which it started. */
+  cwd: string;
+  /** Its id. */
+  id: string;
+  /** The name of its program, as `zsh`. */
+  program: string;
+  /** Rows of its terminal. */
+  rows: number;
+  /** The Thread whose folder that is; absent for the workspace. */
+  threadId?: string;
+}
+
 /** A skill. */
 export interface SkillInfo {
   /** Whether the machine meets its requirements. */
@@ -3142,6 +3158,8 @@ export interface Turn {
   error?: string;
   /** Extension: how many files it changed, by commands too; left out where there is none. */
   filesChanged?: number;
+  /** Extension: `true` where these changes were undone with `turn/revert`, and not made again. */
+  filesUndone?: boolean;
   /** `turn_` and its number in the Thread. */
   id: string;
   /** Who started this Turn. */
@@ -4071,6 +4089,11 @@ export interface TurnRevertParams {
    * nothing is done then, and the error names them.
    */
   force?: boolean;
+  /**
+   * Whether the Turn's changes are made again, which were undone before. Refused as an undo is where files have been changed
+   * since. Default `false`.
+   */
+  redo?: boolean;
   /** A Thread in which no Turn runs. */
   threadId: string;
   /** The Turn. */
@@ -4521,6 +4544,11 @@ export interface CommandListParams {
   includeBuiltins?: boolean;
   /** Language of the descriptions, `zh` or `en`. There is English only. */
   language?: string;
+  /**
+   * Extension: the Thread that they are for. With it, the commands of the other agent that runs the Thread come first, and
+   * replace those of the same name.
+   */
+  threadId?: string;
 }
 
 /** Result of `command/list`. */
@@ -6447,6 +6475,89 @@ export interface WorktreeRemoveResult {
   branchRemains: boolean;
 }
 
+/** Parameters of `shell/open`. */
+export interface ShellOpenParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Columns of its terminal, 1 to 1,000. */
+  columns: number;
+  /** Rows of its terminal, 1 to 1,000. */
+  rows: number;
+  /** The Thread in whose folder it starts; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `shell/open`. `shell/output` has what the shell writes, from its beginning. */
+export interface ShellOpenResult {
+  /** The shell. */
+  shell: ShellInfo;
+}
+
+/** Parameters of `shell/list`. */
+export type ShellListParams = Record<string, unknown>;
+
+/** Result of `shell/list`. */
+export interface ShellListResult {
+  /** The open shells, the oldest first. */
+  shells: ShellInfo[];
+}
+
+/** Parameters of `shell/attach`. */
+export interface ShellAttachParams {
+  /** The shell. */
+  id: string;
+}
+
+/** Result of `shell/attach`. `shell/output` has what the shell writes after that. */
+export interface ShellAttachResult {
+  /** The newest 256 KiB of what it has written, in base64. A client clears the screen and shows them. */
+  dataBase64: string;
+  /** The shell. */
+  shell: ShellInfo;
+}
+
+/** Parameters of `shell/detach`. */
+export interface ShellDetachParams {
+  /** The shell. */
+  id: string;
+}
+
+/** Result of `shell/detach`. */
+export type ShellDetachResult = Record<string, unknown>;
+
+/** Parameters of `shell/write`. */
+export interface ShellWriteParams {
+  /** The typed bytes, in base64: 64 KiB at most. */
+  dataBase64: string;
+  /** The shell. */
+  id: string;
+}
+
+/** Result of `shell/write`. */
+export type ShellWriteResult = Record<string, unknown>;
+
+/** Parameters of `shell/resize`. */
+export interface ShellResizeParams {
+  /** Columns of its terminal, 1 to 1,000. */
+  columns: number;
+  /** The shell. */
+  id: string;
+  /** Rows of its terminal, 1 to 1,000. */
+  rows: number;
+}
+
+/** Result of `shell/resize`. */
+export type ShellResizeResult = Record<string, unknown>;
+
+/** Parameters of `shell/close`. */
+export interface ShellCloseParams {
+  /** The shell. */
+  id: string;
+}
+
+/** Result of `shell/close`. */
+export type ShellCloseResult = Record<string, unknown>;
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -6847,6 +6958,20 @@ export interface Requests {
   "worktree/apply": { params: WorktreeApplyParams; result: WorktreeApplyResult };
   /** Extension: removes the worktree of a Thread, and its branch if that has no commits of its own. */
   "worktree/remove": { params: WorktreeRemoveParams; result: WorktreeRemoveResult };
+  /** Extension: opens the user's shell in a terminal, outside of the sandbox, in the workspace's folder or that of a Thread. The connection is attached to it. */
+  "shell/open": { params: ShellOpenParams; result: ShellOpenResult };
+  /** Extension: lists the open shells. */
+  "shell/list": { params: ShellListParams; result: ShellListResult };
+  /** Extension: returns what a shell has written recently, and sends this connection what it writes from then on. */
+  "shell/attach": { params: ShellAttachParams; result: ShellAttachResult };
+  /** Extension: sends this connection no output of a shell any more. */
+  "shell/detach": { params: ShellDetachParams; result: ShellDetachResult };
+  /** Extension: types into a shell. Answered once the terminal has taken all of it. */
+  "shell/write": { params: ShellWriteParams; result: ShellWriteResult };
+  /** Extension: sets the size of a shell's terminal. The last one counts for all connections. */
+  "shell/resize": { params: ShellResizeParams; result: ShellResizeResult };
+  /** Extension: ends a shell with everything that it started. Answered once all is gone. */
+  "shell/close": { params: ShellCloseParams; result: ShellCloseResult };
 }
 
 /** Params of `$/cancelRequest`. */
@@ -7047,6 +7172,8 @@ export interface TurnRevertedNotification {
   files: RevertedFile[];
   /** What the Turn may have changed that was not restored, as sentences. */
   notes?: string[];
+  /** `true` where the Turn's changes were made again; left out where they were undone. */
+  redone?: boolean;
   /** Extension: the number of the event, for clients that declared `eventCursors`. */
   seq?: number;
   /** The Thread. */
@@ -7083,7 +7210,7 @@ export interface PlanUpdatedNotification {
   todos: PlanTodo[];
 }
 
-/** Params of `item/started`, `item/completed` and `item/approval/resolved`. */
+/** Params of `item/started` and `item/completed`. */
 export interface ItemNotification {
   /** The Item; final in `item/completed`. */
   item: Item;
@@ -7153,6 +7280,20 @@ export interface CommandOutputDeltaNotification {
   delta: string;
   /** The Item. */
   itemId: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `item/approval/resolved`. */
+export interface ApprovalResolvedNotification {
+  /** Extension: the name of the client whose user answered. Absent where no client did. */
+  answeredBy?: string;
+  /** The `approvalResponse` Item. */
+  item: Item;
   /** Extension: the number of the event, for clients that declared `eventCursors`. */
   seq?: number;
   /** The Thread. */
@@ -7441,6 +7582,28 @@ export interface PluginSnapshotUpdatedNotification {
   snapshotRevision: number;
 }
 
+/** Parameters of `shell/output`. */
+export interface ShellOutputNotification {
+  /** The bytes that it has written, in base64. */
+  dataBase64: string;
+  /** The shell. */
+  id: string;
+}
+
+/** Parameters of `shell/skipped`. */
+export interface ShellSkippedNotification {
+  /** The shell. */
+  id: string;
+}
+
+/** Parameters of `shell/exited`. */
+export interface ShellExitedNotification {
+  /** Its exit code; absent where a signal ended it. */
+  code?: number;
+  /** The shell. */
+  id: string;
+}
+
 /** What the server says without asking. */
 export interface Notifications {
   /** A Thread was created. */
@@ -7500,7 +7663,7 @@ export interface Notifications {
   /** A piece of a command's output. */
   "item/commandExecution/outputDelta": CommandOutputDeltaNotification;
   /** An approval is settled; open dialogs about it should close. */
-  "item/approval/resolved": ItemNotification;
+  "item/approval/resolved": ApprovalResolvedNotification;
   /** What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close. */
   "item/tool/requestUserInput/resolved": UserInputResolvedNotification;
   /** One call of the model and its tokens. */
@@ -7569,6 +7732,12 @@ export interface Notifications {
   "automation/run/updated": AutomationRunUpdatedNotification;
   /** Plugins have changed, by a method or by hand. Changes by hand are seen when plugins are listed. */
   "plugin/snapshot/updated": PluginSnapshotUpdatedNotification;
+  /** Extension: a shell has written something. */
+  "shell/output": ShellOutputNotification;
+  /** Extension: the connection was too slow for a shell's output and is not attached any more. A client attaches again. */
+  "shell/skipped": ShellSkippedNotification;
+  /** Extension: a shell has ended. */
+  "shell/exited": ShellExitedNotification;
 }
 
 /** Params of `item/approval/request`. */

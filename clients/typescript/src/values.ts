@@ -68,6 +68,7 @@ export const ONCE: ReadonlySet<string> = new Set([
   "worktree/createAndFork",
   "worktree/apply",
   "worktree/remove",
+  "shell/open",
 ]);
 
 /** The codes of {@link RpcError}. */

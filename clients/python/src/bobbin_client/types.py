@@ -2653,6 +2653,26 @@ class SessionIdentity(_SessionIdentity, total=False):
     """Absolute path; absent or blank means the workspace the server runs in."""
 
 
+class _ShellInfo(TypedDict):
+    columns: int
+    """Columns of its terminal."""
+    cwd: str
+    """The folder in which it started."""
+    id: str
+    """Its id."""
+    program: str
+    """The name of its program, as `zsh`."""
+    rows: int
+    """Rows of its terminal."""
+
+
+class ShellInfo(_ShellInfo, total=False):
+    """A shell of the user in a terminal."""
+
+    threadId: str
+    """The Thread whose folder that is; absent for the workspace."""
+
+
 class _SkillInfo(TypedDict):
     available: bool
     """Whether the machine meets its requirements."""
@@ -3370,6 +3390,8 @@ class Turn(_Turn, total=False):
     """Why it failed, as a sentence for the user."""
     filesChanged: int
     """Extension: how many files it changed, by commands too; left out where there is none."""
+    filesUndone: bool
+    """Extension: `true` where these changes were undone with `turn/revert`, and not made again."""
     initiator: TurnInitiator
     """Who started this Turn."""
     items: list[Item]
@@ -4423,6 +4445,10 @@ class TurnRevertParams(_TurnRevertParams, total=False):
     """Whether files that have been changed since are put back too, and what was done to them is lost. Left out:
     nothing is done then, and the error names them.
     """
+    redo: bool
+    """Whether the Turn's changes are made again, which were undone before. Refused as an undo is where files have
+    been changed since. Default `false`.
+    """
 
 
 class _TurnRevertResult(TypedDict):
@@ -4980,6 +5006,10 @@ class CommandListParams(TypedDict, total=False):
     """Whether the server's own are listed. Default `true`."""
     language: str
     """Language of the descriptions, `zh` or `en`. There is English only."""
+    threadId: str
+    """Extension: the Thread that they are for. With it, the commands of the other agent that runs the Thread come
+    first, and replace those of the same name.
+    """
 
 
 class CommandListResult(TypedDict):
@@ -7315,6 +7345,106 @@ class WorktreeRemoveResult(TypedDict):
     """Whether its branch is still there: it has commits of its own."""
 
 
+class _ShellOpenParams(TypedDict):
+    columns: int
+    """Columns of its terminal, 1 to 1,000."""
+    rows: int
+    """Rows of its terminal, 1 to 1,000."""
+
+
+class ShellOpenParams(_ShellOpenParams, total=False):
+    """Parameters of `shell/open`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    threadId: str
+    """The Thread in whose folder it starts; the workspace when left out."""
+
+
+class ShellOpenResult(TypedDict):
+    """Result of `shell/open`. `shell/output` has what the shell writes, from its beginning."""
+
+    shell: ShellInfo
+    """The shell."""
+
+
+class ShellListParams(TypedDict):
+    """Parameters of `shell/list`."""
+
+
+class ShellListResult(TypedDict):
+    """Result of `shell/list`."""
+
+    shells: list[ShellInfo]
+    """The open shells, the oldest first."""
+
+
+class ShellAttachParams(TypedDict):
+    """Parameters of `shell/attach`."""
+
+    id: str
+    """The shell."""
+
+
+class ShellAttachResult(TypedDict):
+    """Result of `shell/attach`. `shell/output` has what the shell writes after that."""
+
+    dataBase64: str
+    """The newest 256 KiB of what it has written, in base64. A client clears the screen and shows them."""
+    shell: ShellInfo
+    """The shell."""
+
+
+class ShellDetachParams(TypedDict):
+    """Parameters of `shell/detach`."""
+
+    id: str
+    """The shell."""
+
+
+class ShellDetachResult(TypedDict):
+    """Result of `shell/detach`."""
+
+
+class ShellWriteParams(TypedDict):
+    """Parameters of `shell/write`."""
+
+    dataBase64: str
+    """The typed bytes, in base64: 64 KiB at most."""
+    id: str
+    """The shell."""
+
+
+class ShellWriteResult(TypedDict):
+    """Result of `shell/write`."""
+
+
+class ShellResizeParams(TypedDict):
+    """Parameters of `shell/resize`."""
+
+    columns: int
+    """Columns of its terminal, 1 to 1,000."""
+    id: str
+    """The shell."""
+    rows: int
+    """Rows of its terminal, 1 to 1,000."""
+
+
+class ShellResizeResult(TypedDict):
+    """Result of `shell/resize`."""
+
+
+class ShellCloseParams(TypedDict):
+    """Parameters of `shell/close`."""
+
+    id: str
+    """The shell."""
+
+
+class ShellCloseResult(TypedDict):
+    """Result of `shell/close`."""
+
+
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """The kind of operation."""
@@ -8166,6 +8296,8 @@ class TurnRevertedNotification(_TurnRevertedNotification, total=False):
 
     notes: list[str]
     """What the Turn may have changed that was not restored, as sentences."""
+    redone: bool
+    """`true` where the Turn's changes were made again; left out where they were undone."""
     seq: int
     """Extension: the number of the event, for clients that declared `eventCursors`."""
 
@@ -8237,7 +8369,7 @@ class _ItemNotification(TypedDict):
 
 
 class ItemNotification(_ItemNotification, total=False):
-    """Params of `item/started`, `item/completed` and `item/approval/resolved`."""
+    """Params of `item/started` and `item/completed`."""
 
     seq: int
     """Extension: the number of the event, for clients that declared `eventCursors`."""
@@ -8367,11 +8499,29 @@ class ItemCommandExecutionOutputDeltaEvent(TypedDict):
     params: CommandOutputDeltaNotification
 
 
+class _ApprovalResolvedNotification(TypedDict):
+    item: Item
+    """The `approvalResponse` Item."""
+    threadId: str
+    """The Thread."""
+    turnId: str
+    """The Turn."""
+
+
+class ApprovalResolvedNotification(_ApprovalResolvedNotification, total=False):
+    """Params of `item/approval/resolved`."""
+
+    answeredBy: str
+    """Extension: the name of the client whose user answered. Absent where no client did."""
+    seq: int
+    """Extension: the number of the event, for clients that declared `eventCursors`."""
+
+
 class ItemApprovalResolvedEvent(TypedDict):
     """An approval is settled; open dialogs about it should close."""
 
     method: Literal['item/approval/resolved']
-    params: ItemNotification
+    params: ApprovalResolvedNotification
 
 
 class _UserInputResolvedNotification(TypedDict):
@@ -8946,6 +9096,57 @@ class PluginSnapshotUpdatedEvent(TypedDict):
     params: PluginSnapshotUpdatedNotification
 
 
+class ShellOutputNotification(TypedDict):
+    """Parameters of `shell/output`."""
+
+    dataBase64: str
+    """The bytes that it has written, in base64."""
+    id: str
+    """The shell."""
+
+
+class ShellOutputEvent(TypedDict):
+    """Extension: a shell has written something."""
+
+    method: Literal['shell/output']
+    params: ShellOutputNotification
+
+
+class ShellSkippedNotification(TypedDict):
+    """Parameters of `shell/skipped`."""
+
+    id: str
+    """The shell."""
+
+
+class ShellSkippedEvent(TypedDict):
+    """Extension: the connection was too slow for a shell's output and is not attached any more. A client attaches
+    again.
+    """
+
+    method: Literal['shell/skipped']
+    params: ShellSkippedNotification
+
+
+class _ShellExitedNotification(TypedDict):
+    id: str
+    """The shell."""
+
+
+class ShellExitedNotification(_ShellExitedNotification, total=False):
+    """Parameters of `shell/exited`."""
+
+    code: int
+    """Its exit code; absent where a signal ended it."""
+
+
+class ShellExitedEvent(TypedDict):
+    """Extension: a shell has ended."""
+
+    method: Literal['shell/exited']
+    params: ShellExitedNotification
+
+
 AgentControlToolAccess = Literal['disabled', 'full', 'allowList']
 """Whether an agent may start and steer other agents."""
 ApprovalDecision = Literal['accept', 'acceptForSession', 'acceptAlways', 'decline', 'cancel']
@@ -9185,14 +9386,14 @@ WorkingDirectoryMode = Literal['workspace', 'specified']
 ThreadSearchAnswer = Union[ThreadSearchResult, ThreadSearchThreadsResult]
 
 Notification = Union[
-    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, McpServerStartupStatusUpdatedEvent, McpServerOauthLoginCompletedEvent, ConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent, AutomationUpdatedEvent, AutomationRunUpdatedEvent, PluginSnapshotUpdatedEvent,
+    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadStatusChangedEvent, ThreadArchivedEvent, ThreadUnarchivedEvent, ThreadUpdatedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, McpServerStartupStatusUpdatedEvent, McpServerOauthLoginCompletedEvent, ConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent, AutomationUpdatedEvent, AutomationRunUpdatedEvent, PluginSnapshotUpdatedEvent, ShellOutputEvent, ShellSkippedEvent, ShellExitedEvent,
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'git/pullRequest', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'git/pullRequest', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove', 'shell/open'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/fetch/plan', 'git/push/plan', 'git/pullRequest/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/fetch/plan', 'git/push/plan', 'git/pullRequest/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status', 'shell/list', 'shell/attach', 'shell/detach', 'shell/write', 'shell/resize', 'shell/close'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -10481,6 +10682,50 @@ class Requests:
         self, method: Literal['worktree/remove'], params: WorktreeRemoveParams, *, timeout: float | None = ...
     ) -> WorktreeRemoveResult:
         """Extension: removes the worktree of a Thread, and its branch if that has no commits of its own."""
+
+    @overload
+    async def request(
+        self, method: Literal['shell/open'], params: ShellOpenParams, *, timeout: float | None = ...
+    ) -> ShellOpenResult:
+        """Extension: opens the user's shell in a terminal, outside of the sandbox, in the workspace's folder or that
+    of a Thread. The connection is attached to it.
+    """
+
+    @overload
+    async def request(
+        self, method: Literal['shell/list'], params: ShellListParams | None = None, *, timeout: float | None = ...
+    ) -> ShellListResult:
+        """Extension: lists the open shells."""
+
+    @overload
+    async def request(
+        self, method: Literal['shell/attach'], params: ShellAttachParams, *, timeout: float | None = ...
+    ) -> ShellAttachResult:
+        """Extension: returns what a shell has written recently, and sends this connection what it writes from then on."""
+
+    @overload
+    async def request(
+        self, method: Literal['shell/detach'], params: ShellDetachParams, *, timeout: float | None = ...
+    ) -> ShellDetachResult:
+        """Extension: sends this connection no output of a shell any more."""
+
+    @overload
+    async def request(
+        self, method: Literal['shell/write'], params: ShellWriteParams, *, timeout: float | None = ...
+    ) -> ShellWriteResult:
+        """Extension: types into a shell. Answered once the terminal has taken all of it."""
+
+    @overload
+    async def request(
+        self, method: Literal['shell/resize'], params: ShellResizeParams, *, timeout: float | None = ...
+    ) -> ShellResizeResult:
+        """Extension: sets the size of a shell's terminal. The last one counts for all connections."""
+
+    @overload
+    async def request(
+        self, method: Literal['shell/close'], params: ShellCloseParams, *, timeout: float | None = ...
+    ) -> ShellCloseResult:
+        """Extension: ends a shell with everything that it started. Answered once all is gone."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""
