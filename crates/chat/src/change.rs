@@ -244,7 +244,8 @@ mod tests {
     fn an_edit_has_its_place_in_the_file_before_and_after_it_ran() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        let text: String = (1..=20).map(|number| format!("line {number}\n")).collect();
+        let text: Vec<String> = (1..=20).map(|number| format!("line {number}\n")).collect();
+        let text = text.concat();
         std::fs::write(&path, &text).unwrap();
         let edit = json!({ "path": "a", "oldText": "line 10\n", "newText": "tea\n" });
         let target = path.to_str().unwrap();

@@ -267,10 +267,11 @@ mod tests {
                     KEYWORD => "k",
                     _ => "",
                 };
-                shown += &match mark {
+                let framed = match mark {
                     "" => part.to_owned(),
                     mark => format!("{mark}<{part}>"),
                 };
+                shown.push_str(&framed);
             }
             shown.push('\n');
         }

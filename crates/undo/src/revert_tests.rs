@@ -203,8 +203,12 @@ async fn what_was_undone_is_done_again_where_nobody_loses_anything() {
     let redone = bench.redo(1).await.unwrap();
     assert_eq!(files(&redone), ["changed", "gone/deep", "made/deep"]);
     let actions: Vec<RevertAction> = redone.files.iter().map(|file| file.action).collect();
-    use RevertAction::{Removed, Restored};
-    assert_eq!(actions, [Restored, Removed, Restored]);
+    let expected = [
+        RevertAction::Restored,
+        RevertAction::Removed,
+        RevertAction::Restored,
+    ];
+    assert_eq!(actions, expected);
     assert_eq!(
         (bench.read("changed"), bench.read("made/deep")),
         ("2".into(), "2".into())

@@ -17,7 +17,7 @@ type Row = [before: Line | undefined, after: Line | undefined];
 interface Rows {
   /** How many rows are before these. */
   start: number;
-  /** The hunk that begins with these rows, if it has a head. */
+  /** The hunk whose first rows these are, if it has a head. */
   hunk?: Hunk;
   rows: Row[];
 }

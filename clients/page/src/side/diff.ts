@@ -53,7 +53,7 @@ function sections(diff: string): string[] {
   return starts.map((start, index) => diff.slice(start, starts[index + 1]));
 }
 
-/** Returns where lines begin with some letters. Lines of a file have a sign before them. */
+/** Returns the places of lines with these first letters. Lines of a file have a sign before them. */
 function positions(text: string, letters: string): number[] {
   const all = text.startsWith(letters) ? [0] : [];
   for (let at = text.indexOf(`\n${letters}`); at >= 0; at = text.indexOf(`\n${letters}`, at + 1)) all.push(at + 1);

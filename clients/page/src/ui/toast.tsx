@@ -9,7 +9,7 @@ interface Toast {
   action?: Action;
 }
 
-/** What a user may do about a message. */
+/** A button beside a message. */
 interface Action {
   /** The word on the button. */
   act: string;

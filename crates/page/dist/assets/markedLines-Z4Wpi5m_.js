@@ -1,1 +1,0 @@
-import{D as e}from"./index-C1l15dng.js";function t(t){return{...t,hunks:t.hunks.map(t=>({...t,lines:t.lines.map(t=>({...t,text:e(t.text)}))}))}}export{t};
