@@ -252,6 +252,16 @@ pub(crate) fn kill_server(home: &Workspace, workspace: &Workspace) {
     let state: Value = serde_json::from_str(&state).unwrap();
     let pid = i32::try_from(state["pid"].as_i64().unwrap()).unwrap();
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    // Until its end, its socket still takes connections.
+    let started = std::time::Instant::now();
+    let ended = |stat: String| {
+        stat.rsplit_once(") ")
+            .is_some_and(|(_, rest)| rest.starts_with('Z'))
+    };
+    while !std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, ended) {
+        assert!(started.elapsed().as_secs() < 10, "the server does not end");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
 }
 
 #[tokio::test]
