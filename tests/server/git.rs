@@ -447,6 +447,75 @@ async fn a_diff_changes_nothing_outside_of_the_folder() {
 }
 
 #[tokio::test]
+async fn a_diff_with_a_file_that_cannot_be_written_costs_no_other_file() {
+    let workspace = repository();
+    std::fs::create_dir(workspace.path().join("web")).unwrap();
+    write(&workspace, "web/page.txt", "1\n");
+    std::fs::create_dir_all(workspace.path().join(".craft")).unwrap();
+    write(&workspace, ".craft/note.txt", "1\n");
+    workspace.git(&["add", "-f", "."]);
+    workspace.git(&["commit", "-qm", "Web"]);
+    write(&workspace, "boil.txt", "mine\n90\n");
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let of = |path: &str, old: &str| {
+        format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{old}\n+2\n")
+    };
+    let patch = of("web/page.txt", "1") + &of(".craft/note.txt", "1");
+    let refused = client
+        .answer_to("git/apply", json!({ "patch": patch, "reverse": false }))
+        .await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains(".craft/note.txt"),
+        "{refused}"
+    );
+    let read = |name: &str| std::fs::read_to_string(workspace.path().join(name)).unwrap();
+    assert_eq!(
+        (read("web/page.txt"), read("boil.txt")),
+        ("1\n".into(), "mine\n90\n".into())
+    );
+
+    // What was no UTF-8 is not known any more.
+    let patch = of("web/page.txt", "caf\u{fffd}");
+    let refused = client
+        .answer_to("git/apply", json!({ "patch": patch, "reverse": false }))
+        .await;
+    assert!(
+        refused["error"]["data"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("no UTF-8"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_push_to_a_repository_of_this_machine_runs_none_of_its_hooks() {
+    let workspace = repository();
+    let bare = remote(&workspace);
+    let ran = workspace.path().join("ran");
+    for hook in ["pre-receive", "update", "post-receive", "reference-transaction"] {
+        let place = bare.path().join("hooks").join(hook);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(&place, format!("#!/bin/sh\ntouch '{}'\n", ran.display())).unwrap();
+        std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    let plan = client.call("git/push/plan", json!({})).await;
+    client.call("git/push", as_planned(&plan)).await;
+    let there = workspace.git(&["ls-remote", bare.path().to_str().unwrap(), "refs/heads/main"]);
+    assert!(
+        there.starts_with(&workspace.git(&["rev-parse", "HEAD"])),
+        "{there}"
+    );
+    assert!(!ran.exists());
+}
+
+#[tokio::test]
 async fn a_remote_is_fetched_and_the_branch_follows_it() {
     let workspace = repository();
     let server = workspace.web_socket();

@@ -485,6 +485,9 @@ async fn the_work_of_one_of_several_worktrees_is_taken() {
     std::fs::write(path.join("leaf.txt"), b"\xff mine\nhers\n").unwrap();
     std::fs::write(path.join("leaf.bin"), [0, 1, 255]).unwrap();
     std::fs::remove_file(path.join("old.txt")).unwrap();
+    // Git warns of such a file when it is added.
+    workspace.git(&["config", "core.autocrlf", "input"]);
+    std::fs::write(path.join("crlf.txt"), "a\r\n").unwrap();
     assert_eq!(own(), before, "the folder is left alone until then");
 
     server.kill().await;
@@ -493,7 +496,7 @@ async fn the_work_of_one_of_several_worktrees_is_taken() {
     let take = json!({ "threadId": second });
     assert_eq!(
         client.call("worktree/apply", take.clone()).await,
-        json!({ "files": 5 })
+        json!({ "files": 6 })
     );
     let read = |name: &str| std::fs::read(workspace.path().join(name)).unwrap();
     assert_eq!(read("boil.txt"), b"90\nmine\nhers\n");

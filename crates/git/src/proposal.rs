@@ -3,6 +3,8 @@
 //! They run outside of the sandbox in an empty directory, so that no file of the repository steers them. They get the
 //! repository's name, the branch and the text that the user has seen.
 
+use std::time::Duration;
+
 use bobbin_native_wire::RpcError;
 use bobbin_tools::{GitAnswer, GitBounds};
 
@@ -10,6 +12,11 @@ use crate::remote::{BOUNDS, choose_remote, place};
 use crate::repository::{Repository, unusable, why};
 use crate::types::{GitPullRequestParams, GitPullRequestPlan, GitPullRequestResult, GitPullRequestTool};
 
+/// Bounds of the question whether the user is signed in.
+const LOOK: GitBounds = GitBounds {
+    time: Duration::from_secs(10),
+    ..BOUNDS
+};
 /// Longest title, bytes.
 const MAX_TITLE_BYTES: usize = 500;
 /// Longest text, bytes.
@@ -86,7 +93,7 @@ fn draft(messages: &[&str]) -> (String, String) {
 async fn tool(repository: &Repository, host: &str) -> Result<GitPullRequestTool, RpcError> {
     for tool in [GitPullRequestTool::Gh, GitPullRequestTool::Glab] {
         let words = ["auth", "status", "--hostname", host];
-        if run(repository, tool, &words)
+        if run(repository, tool, &words, LOOK)
             .await
             .is_ok_and(|answer| answer.code == 0)
         {
@@ -151,7 +158,7 @@ pub(crate) async fn create(
             "--yes",
         ],
     };
-    let made = run(repository, *tool, words).await?;
+    let made = run(repository, *tool, words, BOUNDS).await?;
     let output = made.text.trim().to_owned();
     if made.code != 0 {
         return Err(RpcError::invalid_request(output));
@@ -169,6 +176,7 @@ async fn run(
     repository: &Repository,
     tool: GitPullRequestTool,
     words: &[&str],
+    bounds: GitBounds,
 ) -> Result<GitAnswer, RpcError> {
     let place = tempfile::tempdir()
         .map_err(|error| RpcError::internal_error(format!("no temporary directory: {error}")))?;
@@ -176,7 +184,7 @@ async fn run(
         GitPullRequestTool::Gh => "gh",
         GitPullRequestTool::Glab => "glab",
     };
-    let done = repository.git.outside(program, place.path(), words, BOUNDS).await;
+    let done = repository.git.outside(program, place.path(), words, bounds).await;
     done.map_err(|failure| unusable(&failure))
 }
 

@@ -3,7 +3,7 @@
 use bobbin_native_wire::RpcError;
 use bobbin_tools::GitBounds;
 
-use crate::remote::{Between, check, choose_remote, masked};
+use crate::remote::{Between, check, choose_remote, is_local, masked};
 use crate::repository::{Repository, why};
 use crate::types::{GitPushParams, GitPushPlan, GitPushResult};
 
@@ -17,6 +17,11 @@ const PLAN: &str = concat!(
      printf '%s\\0' \"$names\" \"$remote\" \"$url\" \"$branch\" \"$head\" \"$common\" \"$count\"; \
      git log -50 --no-show-signature --format='%h %s' HEAD --not --remotes=\"$remote\""
 );
+
+/// Receives without programs of the other repository.
+const RECEIVE: &str = "--receive-pack=git -c core.hooksPath=/dev/null -c core.fsmonitor=false \
+                       -c core.alternateRefsCommand=true -c receive.denyCurrentBranch=refuse -c receive.autogc=false \
+                       receive-pack";
 
 /// A plan, with what the client is not shown.
 pub(crate) struct Ready {
@@ -62,9 +67,13 @@ pub(crate) async fn push(repository: &Repository, seen: &GitPushParams) -> Resul
     }
     let between = Between::new(repository.git.clone(), &common).await?;
     let sent = format!("{}:refs/heads/{}", plan.head, plan.branch);
-    let pushed = between
-        .run(&["push", "--porcelain", "--no-verify", "--", &url, &sent])
-        .await?;
+    let mut words = vec!["push", "--porcelain", "--no-verify"];
+    if is_local(&url) {
+        // A repository on this machine can be one that a command has made, and its hooks would run here.
+        words.push(RECEIVE);
+    }
+    words.extend(["--", &url, &sent]);
+    let pushed = between.run(&words).await?;
     let output = pushed.text.replace(&url, &plan.url).trim().to_owned();
     if pushed.code != 0 {
         return Err(RpcError::invalid_request(output));

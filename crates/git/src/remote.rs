@@ -116,6 +116,11 @@ pub(crate) fn check(url: &str) -> Result<(), RpcError> {
     )))
 }
 
+/// Whether an address is that of a repository on this machine.
+pub(crate) fn is_local(url: &str) -> bool {
+    url.starts_with('/') || url.starts_with("file:")
+}
+
 /// Whether an address starts no program but git's own transports and ssh.
 fn is_plain(url: &str) -> bool {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);

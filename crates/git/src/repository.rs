@@ -60,8 +60,16 @@ const INTEND: &str = "git -c core.fsmonitor=false --literal-pathspecs add --inte
 /// Takes that back.
 const FORGET: &str = "git -c core.fsmonitor=false --literal-pathspecs rm -q --cached -- \"$@\"";
 /// Takes a diff from standard input into the files. Git reads its paths from the top of the repository, if there is one.
-const APPLY: &str = "prefix=$(git rev-parse --show-prefix 2>/dev/null) || prefix=; \
-                     exec git -c core.fsmonitor=false apply --whitespace=nowarn ${prefix:+\"--directory=$prefix\"} \"$@\"";
+const APPLY: &str = r#"patch=$(mktemp) || exit 1
+trap 'rm -f "$patch"' EXIT
+cat > "$patch"
+if prefix=$(git rev-parse --show-prefix 2>/dev/null); then
+  cd -- "$(git rev-parse --show-toplevel)" || exit 1
+  [ -z "$prefix" ] || set -- "$@" "--directory=$prefix"
+fi
+apply_all "$patch" "$@""#;
+/// The character in the place of bytes that are no UTF-8.
+const REPLACED: char = '\u{fffd}';
 /// Moves the branch to the commit of its upstream, and prints it on the last line.
 const FAST_FORWARD: &str =
     "git -c core.fsmonitor=false merge --quiet --ff-only '@{upstream}' && git rev-parse HEAD";
@@ -286,10 +294,16 @@ impl Repository {
             let why = format!("'patch' must have 1 to {MAX_DIFF_BYTES} bytes.");
             return Err(RpcError::invalid_params(why));
         }
+        if patch.contains(REPLACED) {
+            return Err(RpcError::invalid_request(
+                "The diff has bytes that are no UTF-8, and they are not known any more. Use git for this file.",
+            ));
+        }
         let words: &[&str] = if reverse { &["--reverse"] } else { &[] };
-        let applying = self
-            .git
-            .script_with_input(&self.root, APPLY, words, patch.into_bytes(), WRITE_BOUNDS);
+        let script = format!("{}{APPLY}", Git::APPLY);
+        let applying =
+            self.git
+                .script_with_input(&self.root, &script, words, patch.into_bytes(), WRITE_BOUNDS);
         let answer = applying.await.map_err(|failure| unusable(&failure))?;
         if answer.code != 0 {
             return Err(RpcError::invalid_request(why(&answer)));

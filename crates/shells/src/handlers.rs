@@ -178,6 +178,8 @@ async fn follow(
         }
     };
     tokio::select! {
+        // Nothing more of this attachment comes once there is another one.
+        biased;
         () = current.cancelled() => {}
         () = peer.closed() => {}
         sent = all => if let Err(error) = sent {

@@ -82,6 +82,21 @@ impl Git {
         "-c",
         "core.pager=cat",
     ];
+    /// A shell function that makes the diff in a file, with further options of `git apply`. It first says which of the diff's
+    /// files cannot be written: git removes them all before it writes the first one, and one that it cannot write would
+    /// cost the others.
+    pub const APPLY: &str = r#"apply_all() {
+  patch=$1; shift
+  git apply --numstat -z "$@" "$patch" 2>/dev/null | tr '\0' '\n' | cut -f3- | while IFS= read -r name; do
+    case /$name/ in */.git/*|*/.craft/*) echo "$name cannot be changed."; exit 1 ;; esac
+    [ ! -e "$name" ] || [ -w "$name" ] || { echo "$name cannot be written."; exit 1; }
+    folder=$(dirname -- "$name")
+    until [ -d "$folder" ]; do folder=$(dirname -- "$folder"); done
+    [ -w "$folder" ] || { echo "$name cannot be written."; exit 1; }
+  done || return 1
+  git -c core.fsmonitor=false apply --whitespace=nowarn "$@" "$patch"
+}
+"#;
     /// Options of every diff.
     pub const DIFF: &[&str] = &["--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
 

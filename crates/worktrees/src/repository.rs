@@ -54,15 +54,16 @@ const TREES: &str = r#"set -e
 index=$(mktemp); trap 'rm -f "$index" "$index.lock"' EXIT
 cp -p -- "$(git rev-parse --git-path index)" "$index"
 git rev-parse --verify --quiet refs/worktree/start || echo "$1"
-GIT_INDEX_FILE=$index git add --all -- ':(top)' >&2
-GIT_INDEX_FILE=$index git write-tree"#;
+export GIT_INDEX_FILE=$index
+git -c advice.addEmbeddedRepo=false add --all --ignore-errors -- ':(top)' >/dev/null 2>&1 || :
+git write-tree"#;
 /// Makes the difference of the trees `$1` and `$2` in the files of the repository that the folder is in: all of it or
 /// nothing. The last line has the number of files.
 const TAKE: &str = r#"set -e
 cd -- "$(git rev-parse --show-toplevel)"
 patch=$(mktemp); trap 'rm -f "$patch"' EXIT
 git diff-tree -r -p --binary --full-index --no-renames --no-ext-diff --no-textconv "$1" "$2" > "$patch"
-[ ! -s "$patch" ] || git apply --whitespace=nowarn "$patch" 2>&1
+[ ! -s "$patch" ] || apply_all "$patch" 2>&1
 git diff-tree -r --no-renames --name-only -z "$1" "$2" | tr -cd '\0' | wc -c"#;
 /// Prints the top, the commit, the branch, the number of commits since `$1` and whether a file has changed, a line each.
 const STATUS: &str = "exec 2>/dev/null\ngit rev-parse --show-toplevel && git rev-parse --verify HEAD || exit 1\n\
@@ -189,7 +190,8 @@ impl Repository {
         let (Some(now), Some(start)) = (lines.next(), lines.next()) else {
             return Err(trees);
         };
-        let taken = ask(git, folder, TAKE, &[start, now], bounds).await?;
+        let script = format!("{}{TAKE}", Git::APPLY);
+        let taken = ask(git, folder, &script, &[start, now], bounds).await?;
         let count = taken.lines().last().unwrap_or_default();
         Ok(count.trim().parse().unwrap_or_default())
     }

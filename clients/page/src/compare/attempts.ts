@@ -1,6 +1,7 @@
 //! Attempts at one task: Threads in worktrees whose branches share a folder, so that the server needs to know nothing of them.
 import type { Client, InputPart, ThreadConfiguration, WorktreeStatus } from "@bobbin/client";
 import { identity } from "../server/context";
+import { complain } from "../ui/toast";
 
 /** Most attempts at once: as many as fit side by side. */
 export const MOST = 4;
@@ -46,12 +47,16 @@ export async function startAttempts(
       made.push(thread.id);
     }
   } catch (error) {
-    for (const threadId of made) {
+    // What cannot be removed stays in the list of Threads, and the first error is the one to show.
+    const remove = async (threadId: string) => {
       await client.request("worktree/remove", { threadId, force: true });
       await client.request("thread/delete", { threadId });
-    }
+    };
+    await Promise.allSettled(made.map(remove));
     throw error;
   }
-  await Promise.all(made.map((threadId) => client.request("turn/start", { threadId, input })));
+  const started = await Promise.allSettled(made.map((threadId) => client.request("turn/start", { threadId, input })));
+  // The message can be sent to the others in their own Threads.
+  for (const one of started) if (one.status === "rejected") complain(one.reason);
   return group;
 }

@@ -25,7 +25,12 @@ export function TakeDialog({ threadId, others = [], onTaken, onClose }: Props) {
     setRefused(undefined);
     try {
       const { files } = await client.request("worktree/apply", { threadId }, { timeoutMs: 0 });
-      say(files === 0 ? "There is nothing to take" : `${plural(files, "file")} changed in the folder`);
+      if (files === 0) {
+        setRefused("This worktree has no changes.");
+        setBusy(false);
+        return;
+      }
+      say(`${plural(files, "file")} changed in the folder`);
     } catch (error) {
       setRefused(message(error));
       setBusy(false);
@@ -39,7 +44,7 @@ export function TakeDialog({ threadId, others = [], onTaken, onClose }: Props) {
     onClose();
   };
   return (
-    <Dialog title="Take the changes" onClose={onClose}>
+    <Dialog title="Take the changes" onClose={() => busy || onClose()}>
       <div className="stack-list">
         <p>
           What this Thread has changed in its worktree, committed or not, comes into the folder as uncommitted changes.
@@ -55,7 +60,7 @@ export function TakeDialog({ threadId, others = [], onTaken, onClose }: Props) {
         {refused && <pre className="note bad">{refused}</pre>}
         <div className="row">
           <span className="grow" />
-          <button type="button" className="btn" onClick={onClose}>
+          <button type="button" className="btn" disabled={busy} onClick={onClose}>
             Cancel
           </button>
           <button type="button" className="btn primary" disabled={busy} onClick={() => void take()}>

@@ -27,13 +27,17 @@ export function connect(client: Client, id: string, terminal: Terminal, { onEnd,
   // The questions in a copy of the output were answered when it was written.
   let isCopy = true;
   let isBehind = false;
+  // Output before the answer is in the copy that it brings.
+  let isAttaching = true;
 
   function attach() {
     isCopy = true;
+    isAttaching = true;
     isBehind = false;
     client.request("shell/attach", { id }, { signal: stop.signal }).then(
       ({ dataBase64 }) => {
         if (stop.signal.aborted) return;
+        isAttaching = false;
         terminal.reset();
         draw(decoded(dataBase64), () => {
           isCopy = false;
@@ -63,7 +67,7 @@ export function connect(client: Client, id: string, terminal: Terminal, { onEnd,
   const text = new TextEncoder();
   const ends = [
     client.on("shell/output", (output) => {
-      if (output.id !== id || isBehind) return;
+      if (output.id !== id || isBehind || isAttaching) return;
       isBehind = waiting > MOST_WAITING;
       if (!isBehind) draw(decoded(output.dataBase64));
     }),

@@ -13,7 +13,10 @@ export interface Discard {
 const DiscardContext = createContext<Discard | undefined>(undefined);
 export const Discarding = DiscardContext.Provider;
 
-/** Returns nothing where the server cannot take changes back. `onChange` is called when files have changed. */
+/**
+ * Returns nothing where the server cannot take changes back. `onChange` reads the changes again once files are others;
+ * without it, those that were taken back are marked.
+ */
 export function useDiscard(thread: string | undefined, onChange?: () => void): Discard | undefined {
   const client = useClient();
   const can = useHas("git");
@@ -21,13 +24,13 @@ export function useDiscard(thread: string | undefined, onChange?: () => void): D
   const apply = useCallback(
     async (patch: string, reverse: boolean) => {
       await client.request("git/apply", { ...(thread && { threadId: thread }), patch, reverse }, { timeoutMs: 0 });
+      if (onChange) return onChange();
       setGone((now) => {
         const next = new Set(now);
         if (reverse) next.add(patch);
         else next.delete(patch);
         return next;
       });
-      onChange?.();
     },
     [client, thread, onChange],
   );
