@@ -22,13 +22,14 @@ use bobbin_peer::{
     PeerHandle, PeerOptions, Responder, VersionCheck,
 };
 use bobbin_supervise::{Child, Ended, causes};
-use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
+use bobbin_tools::{ProgramBounds, ProgramNeeds, ProgramNetwork, ProgramSandbox};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::choices::Named;
 use crate::hosts::{self, Proxy};
 use crate::idle::Idle;
 use crate::requests::cancel_permission;
@@ -91,6 +92,10 @@ pub(crate) struct Agent {
     pub(crate) commands: Option<Vec<EngineCommand>>,
     /// The proxy to its hosts, if it has some.
     pub(crate) proxy: Option<Proxy>,
+    /// The choices that its Thread has named to it.
+    pub(crate) named: Named,
+    /// What confines it since its start.
+    bounds: ProgramBounds,
     config: EngineConfig,
     root: PathBuf,
 }
@@ -115,7 +120,10 @@ impl AgentStart {
     /// A sentence for the user with the next step.
     pub(crate) async fn start(&self, config: &EngineConfig, root: &Path) -> Result<Agent, String> {
         let name = &config.name;
-        let (process, proxy) = self.process(config, root).await?;
+        let process = self.process(config, root).await?;
+        let bounds = ProgramBounds::of(&process).await;
+        let given = hosts::give(&self.children, config, process).await;
+        let (process, proxy) = given.map_err(|why| format!("The agent {name} does not start: {why}."))?;
         let started = Child::start(&self.children, process, name).await;
         let (mut child, streams) = started.map_err(|error| {
             self.sandbox.has_failed(&error);
@@ -156,6 +164,8 @@ impl AgentStart {
                     session: Session::default(),
                     commands: None,
                     proxy,
+                    named: Named::default(),
+                    bounds,
                     config: config.clone(),
                     root: root.to_owned(),
                 });
@@ -176,12 +186,17 @@ impl AgentStart {
         ))
     }
 
-    /// Returns the confined process of an agent, and the proxy to its hosts.
-    async fn process(
-        &self,
-        config: &EngineConfig,
-        root: &Path,
-    ) -> Result<(ProcessSpec, Option<Proxy>), String> {
+    /// Whether an agent is confined as one that starts now. Files that are hidden from it may have been made since.
+    pub(crate) async fn still_confines(&self, agent: &Agent) -> bool {
+        match self.process(&agent.config, &agent.root).await {
+            Ok(process) => agent.bounds.hold(&ProgramBounds::of(&process).await),
+            // The start of another one says why.
+            Err(_) => false,
+        }
+    }
+
+    /// Returns the confined process of an agent, without its hosts.
+    async fn process(&self, config: &EngineConfig, root: &Path) -> Result<ProcessSpec, String> {
         let name = &config.name;
         let home = self.home(config);
         let made = tokio::fs::create_dir_all(&home).await;
@@ -222,15 +237,13 @@ impl AgentStart {
             private_tmp: true,
         };
         let confined = self.sandbox.confine(root, process, &needs).await;
-        let confined = confined.map_err(|not| {
+        confined.map_err(|not| {
             format!(
                 "The agent {name} does not start, since nothing confines it here: {}. Run `bobbin doctor`, or set \
                  Sandbox.Profile to \"full\" to run agents and commands without a sandbox.",
                 not.why
             )
-        })?;
-        let given = hosts::give(&self.children, config, confined).await;
-        given.map_err(|why| format!("The agent {name} does not start: {why}."))
+        })
     }
 }
 

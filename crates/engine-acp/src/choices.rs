@@ -65,6 +65,29 @@ fn set_mode(opened: &mut OpenedSession, mode: String) {
     }
 }
 
+/// Which choices a Thread has named to an agent. The agent cannot be told to make its own again. The mode is always named.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Named {
+    model: bool,
+    effort: bool,
+}
+
+impl Named {
+    /// Returns the choices that a Thread names.
+    pub(crate) fn by(config: &ThreadConfig) -> Self {
+        Self {
+            model: config.model.is_some(),
+            effort: config.reasoning_effort.is_some(),
+        }
+    }
+
+    /// Whether the Thread now leaves one of them to the agent.
+    pub(crate) fn leaves_open(self, config: &ThreadConfig) -> bool {
+        let now = Self::by(config);
+        (self.model && !now.model) || (self.effort && !now.effort)
+    }
+}
+
 /// The choices of a Thread in a session.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Choices {
@@ -294,6 +317,24 @@ mod tests {
         let choices = choices("s", &opened, &other);
         assert_eq!(choices.wanted, []);
         assert!(choices.unknown.unwrap().contains("small, large"));
+    }
+
+    #[test]
+    fn a_choice_that_was_named_and_is_no_longer_is_left_open() {
+        let model = ThreadConfig {
+            model: Some("large".to_owned()),
+            ..ThreadConfig::default()
+        };
+        let effort = ThreadConfig {
+            reasoning_effort: Some(Effort::High),
+            ..ThreadConfig::default()
+        };
+        for named in [&model, &effort] {
+            assert!(Named::by(named).leaves_open(&ThreadConfig::default()));
+            assert!(!Named::by(named).leaves_open(named));
+            assert!(!Named::default().leaves_open(named));
+        }
+        assert!(Named::by(&model).leaves_open(&effort));
     }
 
     #[test]

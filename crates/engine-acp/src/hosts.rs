@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::settings::EngineConfig;
 
-/// Most hosts of one process whose refusal the Thread shows.
+/// Most hosts of one process whose refusal the Thread and the log show.
 const MAX_SHOWN: usize = 16;
 
 /// The variables that name the proxy. Programs read either case.
@@ -107,20 +107,55 @@ pub(crate) async fn refusal(proxy: &mut Option<Proxy>) -> Option<Refusal> {
     proxy.as_mut()?.refusals.recv().await
 }
 
-/// Returns the receiver of refusals, which logs them. Those beyond [`MAX_SHOWN`] hosts, and repeated ones, are logged only.
+/// Returns the receiver of refusals, which logs them. An agent can ask for any number of hosts, so each is taken once, and
+/// no more than [`MAX_SHOWN`] are.
 fn news(engine: String, sender: mpsc::Sender<Refusal>) -> impl Fn(Refusal) + Send + Sync {
-    let sent = Mutex::new(BTreeSet::new());
+    let refused = Mutex::new(Refused::default());
     move |refusal| {
         let (Refusal::NotNamed(host) | Refusal::NotPublic(host)) = &refusal;
-        let mut sent = sent.lock();
-        if sent.contains(host) {
-            return;
+        let news = refused.lock().add(host);
+        match news {
+            News::Host => {
+                tracing::warn!(engine, host, "an agent was refused a host");
+                // The receiver is gone once the Turn is over.
+                drop(sender.try_send(refusal));
+            }
+            News::More => tracing::warn!(engine, "an agent was refused more hosts, which are not logged"),
+            News::None => {}
         }
-        tracing::warn!(engine, host, "an agent was refused a host");
-        if sent.len() < MAX_SHOWN {
-            sent.insert(host.clone());
-            // The receiver is gone once the Turn is over.
-            drop(sender.try_send(refusal));
+    }
+}
+
+/// The hosts that an agent was refused.
+#[derive(Debug, Default)]
+struct Refused {
+    hosts: BTreeSet<String>,
+    /// Whether there were more.
+    has_more: bool,
+}
+
+/// The news in a refusal.
+#[derive(Debug, PartialEq, Eq)]
+enum News {
+    /// The host.
+    Host,
+    /// That more hosts are refused than are taken.
+    More,
+    /// None.
+    None,
+}
+
+impl Refused {
+    fn add(&mut self, host: &str) -> News {
+        if self.hosts.contains(host) {
+            News::None
+        } else if self.hosts.len() < MAX_SHOWN {
+            self.hosts.insert(host.to_owned());
+            News::Host
+        } else if std::mem::replace(&mut self.has_more, true) {
+            News::None
+        } else {
+            News::More
         }
     }
 }
@@ -143,6 +178,18 @@ pub(crate) fn sentence(config: &EngineConfig, refusal: &Refusal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refused_hosts_are_logged_once_and_more_than_some_in_one_line() {
+        let mut refused = Refused::default();
+        for host in 0..MAX_SHOWN {
+            assert_eq!(refused.add(&format!("host-{host}")), News::Host);
+            assert_eq!(refused.add(&format!("host-{host}")), News::None);
+        }
+        assert_eq!(refused.add("one-more"), News::More);
+        assert_eq!(refused.add("another"), News::None);
+        assert_eq!(refused.add("host-0"), News::None);
+    }
 
     #[test]
     fn a_refused_host_is_shown_once_and_no_more_than_some() {

@@ -77,6 +77,8 @@ pub(crate) struct Requests {
     turn: TurnContext,
     config: EngineConfig,
     tools: AgentTools,
+    /// Whether the agent reaches its hosts through a proxy and nothing else of the network.
+    has_proxy: bool,
     /// Ends all of them.
     stop: CancellationToken,
     running: FuturesUnordered<BoxFuture<'static, Done>>,
@@ -86,11 +88,17 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub(crate) fn new(turn: &TurnContext, config: &EngineConfig, tools: &AgentTools) -> Self {
+    pub(crate) fn new(
+        turn: &TurnContext,
+        config: &EngineConfig,
+        tools: &AgentTools,
+        has_proxy: bool,
+    ) -> Self {
         Self {
             turn: turn.clone(),
             config: config.clone(),
             tools: tools.clone(),
+            has_proxy,
             stop: turn.cancelled().child_token(),
             running: FuturesUnordered::new(),
             terminals: BTreeMap::new(),
@@ -369,7 +377,11 @@ impl Requests {
             captured_bytes: MAX_OUTPUT_BYTES,
         };
         let profile = self.turn.at_start().features.sandbox;
-        let commands = self.tools.commands.clone().in_sandbox(profile);
+        let mut commands = self.tools.commands.clone().in_sandbox(profile);
+        if self.has_proxy {
+            // Its commands would reach other hosts for it.
+            commands = commands.without_network();
+        }
         let prepared = tokio::task::spawn_blocking(move || commands.prepare(request, &environment)).await;
         let prepared = prepared.map_err(|error| error.to_string())?;
         prepared.map_err(|refusal| refusal.to_string())

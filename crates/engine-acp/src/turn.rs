@@ -27,7 +27,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::agent::{Agent, AgentStart, Event, OPENING, Session, cancel, handle, last_words, login};
-use crate::choices::{Choices, choices};
+use crate::choices::{Choices, Named, choices};
 use crate::hosts;
 use crate::idle::IdleAgents;
 use crate::items::{NotShown, Shown};
@@ -151,7 +151,8 @@ impl AgentTurn {
     async fn agent(&self) -> Result<Agent, String> {
         let (config, root) = (&self.declared.config, &self.turn.environment().root);
         if let Some(agent) = self.idle.take(self.turn.thread()).await {
-            if agent.is_of(config, root) {
+            let leaves_open = agent.named.leaves_open(&self.turn.environment().config);
+            if agent.is_of(config, root) && !leaves_open && self.start.still_confines(&agent).await {
                 return Ok(agent);
             }
             agent.end(false).await;
@@ -272,6 +273,7 @@ impl AgentTurn {
 
     /// Sets the session's options to the Thread's. Returns a sentence about a model that the agent does not have.
     async fn choose(&self, agent: &mut Agent) -> Result<Option<String>, Failure> {
+        agent.named = Named::by(&self.turn.environment().config);
         let Session { id, opened } = &agent.session;
         let Choices { wanted, unknown } = choices(id, opened, &self.turn.environment().config);
         for choose in wanted {
@@ -378,7 +380,12 @@ impl AgentTurn {
         };
         let peer = handle(agent);
         let call = peer.call::<PromptResult>(method::SESSION_PROMPT, params);
-        let mut requests = Requests::new(&self.turn, &self.declared.config, &self.tools);
+        let mut requests = Requests::new(
+            &self.turn,
+            &self.declared.config,
+            &self.tools,
+            agent.proxy.is_some(),
+        );
         let answer = self.exchange(agent, session, call, shown, &mut requests).await;
         // Nothing that the agent has asked for outlives its turn.
         let ended = requests.end(shown).await;

@@ -31,7 +31,9 @@ mod serialized;
 mod support;
 mod written;
 
-pub use bubblewrap::{CommandNetwork, CommandView, PLACES, PlannedMounts, Unfit, find, view_of};
+pub use bubblewrap::{
+    CommandNetwork, CommandView, PLACES, PlannedMounts, Unfit, find, hidden_sockets, view_of,
+};
 #[cfg(target_os = "linux")]
 pub use descriptors::{close_on_exec, receive_descriptor, send_descriptor, take_descriptor};
 pub use error::SandboxError;

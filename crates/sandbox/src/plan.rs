@@ -89,7 +89,7 @@ pub(crate) enum Reach {
 }
 
 /// The directory in which every program expects temporary files.
-const TEMPORARY: &str = "/tmp";
+pub(crate) const TEMPORARY: &str = "/tmp";
 /// The directory in which programs share memory as files.
 pub(crate) const SHARED_FILES: &str = "/dev/shm";
 

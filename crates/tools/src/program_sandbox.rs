@@ -3,12 +3,14 @@
 //! A program of a folder, or one that loads files which the agent may write, can run code of the agent. So it is confined
 //! as the agent's commands are. Only this module makes the plan of such a program.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_agent_api::policy::Policy;
-use bobbin_children::{ChildError, ProcessSpec};
+use bobbin_children::{ChildError, Confinement, ProcessSpec};
+use bobbin_sandbox::hidden_sockets;
 
 use super::sandbox::{CommandSandbox, Sandbox, WhenMissing};
 use super::shell_run::mask;
@@ -53,6 +55,37 @@ pub struct NotConfined {
     pub why: String,
     /// The consequence for the program: as for commands, but it is refused if this machine confines other programs.
     pub otherwise: WhenMissing,
+}
+
+/// What confines a program, as of its start: files and sockets that are hidden from it are searched only then.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramBounds {
+    confinement: Option<Confinement>,
+    sockets: BTreeSet<PathBuf>,
+}
+
+impl ProgramBounds {
+    /// Returns the bounds of a process that [`ProgramSandbox::confine`] has confined just now.
+    pub async fn of(process: &ProcessSpec) -> Self {
+        let Some(confinement) = process.confinement.clone() else {
+            return Self::default();
+        };
+        let mut bounds = Self {
+            confinement: Some(confinement.clone()),
+            sockets: BTreeSet::new(),
+        };
+        let search = move || hidden_sockets(&confinement.plan);
+        match tokio::task::spawn_blocking(search).await {
+            Ok(sockets) => bounds.sockets = sockets,
+            Err(error) => tracing::warn!(%error, "the sockets of services cannot be searched"),
+        }
+        bounds
+    }
+
+    /// Whether a program with these bounds reaches nothing that is hidden from one that starts `now`.
+    pub fn hold(&self, now: &Self) -> bool {
+        self.confinement == now.confinement && now.sockets.is_subset(&self.sockets)
+    }
 }
 
 impl ProgramSandbox {
@@ -127,7 +160,8 @@ impl NotConfined {
 mod tests {
     use bobbin_children::Environment;
     use bobbin_policy::RulesPolicy;
-    use bobbin_sandbox::{Files, Network, Outer, Profile, Support};
+    use bobbin_rules::{RuleSet, RuleText};
+    use bobbin_sandbox::{Files, Network, Outer, Plan, Profile, Support};
 
     use super::*;
 
@@ -142,6 +176,47 @@ mod tests {
 
     fn process() -> ProcessSpec {
         ProcessSpec::new("x", "/", Environment::empty())
+    }
+
+    #[tokio::test]
+    async fn bounds_hold_until_a_file_or_a_socket_is_to_be_hidden_that_was_not_there_before() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let plan = Plan {
+            profile: Profile {
+                files: Files::WorkspaceWrite,
+                network: Network::Off,
+            },
+            write: vec![root.clone()],
+            services: vec!["/run".into()],
+            outer: Outer::Bubblewrap,
+            ..Plan::default()
+        };
+        let rule = RuleText {
+            action: "deny".to_owned(),
+            path: Some("*.key".to_owned()),
+            ..RuleText::default()
+        };
+        let policy = Arc::new(RulesPolicy::new(RuleSet::new([rule], None).unwrap()));
+        let bounds = async || {
+            let mut plan = plan.clone();
+            mask(&mut plan, policy.clone(), root.clone()).await.unwrap();
+            let bubblewrap = None;
+            ProgramBounds::of(&process().confined(Confinement { plan, bubblewrap })).await
+        };
+        let start = bounds().await;
+        std::fs::write(root.join("tea.txt"), "").unwrap();
+        assert!(start.hold(&bounds().await));
+        std::fs::write(root.join("b.key"), "").unwrap();
+        let later = bounds().await;
+        assert!(!start.hold(&later), "a file is to be hidden");
+        std::fs::write(root.join("a.key"), "").unwrap();
+        assert!(!later.hold(&bounds().await), "another file is to be hidden");
+        std::fs::remove_file(root.join("a.key")).unwrap();
+        let _service = std::os::unix::net::UnixListener::bind(root.join("service")).unwrap();
+        let with_service = bounds().await;
+        assert_eq!(later.hold(&with_service), !cfg!(target_os = "linux"));
+        assert!(with_service.hold(&later), "a socket is gone");
     }
 
     #[tokio::test]

@@ -18,7 +18,7 @@ use bobbin_children::{Environment, Input, ProcessSpec, Shell};
 use bobbin_model::{
     ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Mode, SandboxProfile, Scope,
 };
-use bobbin_sandbox::{Files, GitSettings, Outer, Plan};
+use bobbin_sandbox::{Files, GitSettings, Network, Outer, Plan};
 use bobbin_terminals::Terminals;
 use serde::Deserialize;
 
@@ -91,6 +91,12 @@ impl Commands {
             Some(profile) => Self(Arc::new(self.0.with_profile(profile))),
             None => self,
         }
+    }
+
+    /// Returns the same without the network of commands.
+    #[must_use]
+    pub fn without_network(self) -> Self {
+        Self(Arc::new(self.0.without_network()))
     }
 
     /// Prepares a command, as [`Tool::prepare`] does.
@@ -210,13 +216,27 @@ impl ShellTool {
         let sandbox = self.sandbox.with_profile(profile);
         Self {
             of_turn: Some(sandbox.profile.files),
-            ..Self::new(
-                self.terminals.clone(),
-                self.environment.clone(),
-                self.shell.clone(),
-                sandbox,
-            )
+            ..self.with_sandbox(sandbox)
         }
+    }
+
+    /// Returns the tool whose commands have no network.
+    fn without_network(&self) -> Self {
+        let mut sandbox = self.sandbox.clone();
+        sandbox.profile.network = Network::Off;
+        Self {
+            of_turn: self.of_turn,
+            ..self.with_sandbox(sandbox)
+        }
+    }
+
+    fn with_sandbox(&self, sandbox: Sandbox) -> Self {
+        Self::new(
+            self.terminals.clone(),
+            self.environment.clone(),
+            self.shell.clone(),
+            sandbox,
+        )
     }
 }
 

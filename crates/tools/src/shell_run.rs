@@ -264,7 +264,10 @@ pub(super) async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf
         let search = move || policy.refused(&root);
         let refused = tokio::task::spawn_blocking(search).await;
         let refused = refused.map_err(|error| format!("the search for them failed: {error}"))?;
-        plan.blank.extend(refused.map_err(|bound| bound.to_string())?);
+        let mut refused = refused.map_err(|bound| bound.to_string())?;
+        // The same files give the same plan, in whatever order a directory lists them.
+        refused.sort_unstable();
+        plan.blank.extend(refused);
     }
     Ok(())
 }

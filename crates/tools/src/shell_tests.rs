@@ -120,6 +120,24 @@ async fn a_cancelled_command_ends_and_its_output_was_streamed() {
 }
 
 #[test]
+fn commands_without_the_network_keep_their_file_rights() {
+    let on = |files| Profile {
+        files,
+        network: Network::On,
+    };
+    for files in [Files::WorkspaceWrite, Files::Full] {
+        let mut tool = tool();
+        tool.sandbox.profile = on(files);
+        let commands = Commands(Arc::new(tool)).without_network();
+        let off = Profile {
+            network: Network::Off,
+            ..on(files)
+        };
+        assert_eq!(commands.0.sandbox.profile, off);
+    }
+}
+
+#[test]
 fn commands_are_asked_about_with_their_text_and_place() {
     let workspace = Workspace::new();
     workspace.write("a", "");

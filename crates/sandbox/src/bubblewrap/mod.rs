@@ -16,4 +16,4 @@ mod view;
 
 pub use find::{PLACES, Unfit, find};
 pub use mounts::PlannedMounts;
-pub use view::{CommandNetwork, CommandView, view_of};
+pub use view::{CommandNetwork, CommandView, hidden_sockets, view_of};

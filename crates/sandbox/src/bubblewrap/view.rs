@@ -3,7 +3,7 @@
 //! [`View::of`] checks which places of a plan exist; the arguments follow from that alone. All paths are real
 //! names: in the view, a link may lead elsewhere. Limits: those of a plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use nix::unistd::{getegid, geteuid};
 
 use super::mounts::{Access, Content, PlannedMounts, content};
 use super::readable::readable;
-use crate::plan::{around, looked};
+use crate::plan::{TEMPORARY, around, looked};
 use crate::{Files, GitSettings, Network, Plan, Profile, SandboxError};
 
 /// A command's view, as bubblewrap is to make it and as the helper must find it.
@@ -274,6 +274,24 @@ impl View {
         add("--", &[]);
         all
     }
+}
+
+/// Returns the sockets that a command does not reach if it starts now with a network of its own, and that it would reach
+/// if they were made after its start. Those in places that are hidden as a whole are none of them.
+pub fn hidden_sockets(plan: &Plan) -> BTreeSet<PathBuf> {
+    if !plan.is_apart() || plan.services.is_empty() {
+        return BTreeSet::new();
+    }
+    let mut closed = around(&plan.services);
+    closed.extend(Path::new(TEMPORARY).canonicalize());
+    let seen: Vec<PathBuf> = [&plan.write, &plan.show]
+        .into_iter()
+        .flat_map(|places| looked(places).0)
+        .collect();
+    let lies_in = |socket: &Path, places: &[PathBuf]| places.iter().any(|place| socket.starts_with(place));
+    let mut sockets = super::sockets::bound();
+    sockets.retain(|socket| !lies_in(socket, &closed) || lies_in(socket, &seen));
+    sockets
 }
 
 /// Adds the mounts that hide the services of the machine from a command: no path leads to a socket on which a service
