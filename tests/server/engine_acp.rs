@@ -316,6 +316,36 @@ async fn an_agent_waits_for_the_next_turn_and_is_started_again_once_it_is_gone()
 }
 
 #[tokio::test]
+async fn a_waiting_agent_is_started_again_when_there_is_more_to_hide_from_it() {
+    if Place::new().held(STRICT).await.is_none() {
+        // Only bubblewrap hides files of the workspace.
+        return;
+    }
+    let workspace = workspace_of_agent();
+    workspace.configure(&json!({
+        "Permissions": { "Rules": [{ "Action": "deny", "Path": "vault/**", "Operation": "read" }] },
+        "Titles": { "Enabled": false }, "Engines": { "tea": { "acp": ["./agent.sh"] } },
+    }));
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = thread(&mut client, "tea").await;
+    for (round, agents) in [(1, 1), (2, 1), (3, 2), (4, 2)] {
+        if round == 3 {
+            std::fs::create_dir(workspace.path().join("vault")).unwrap();
+            std::fs::write(workspace.path().join("vault/key"), "").unwrap();
+        }
+        let turn = turn(&mut client, &thread, "A title, please.", None).await;
+        assert_eq!(turn["status"], "completed", "{turn}");
+        assert_eq!(
+            read(&workspace, "started").lines().count(),
+            agents,
+            "round {round}"
+        );
+    }
+    assert_eq!(read(&workspace, "opened"), "new\nload\n");
+}
+
+#[tokio::test]
 async fn a_deleted_thread_takes_the_session_of_its_agent_along() {
     let workspace = workspace();
     std::fs::write(workspace.path().join("deletes"), "").unwrap();
