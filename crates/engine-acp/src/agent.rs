@@ -94,7 +94,7 @@ pub(crate) struct Agent {
     pub(crate) proxy: Option<Proxy>,
     /// The choices that its Thread has named to it.
     pub(crate) named: Named,
-    /// What confines it since its start.
+    /// The bounds of its confinement, as of its start.
     bounds: ProgramBounds,
     config: EngineConfig,
     root: PathBuf,

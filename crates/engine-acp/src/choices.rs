@@ -65,7 +65,7 @@ fn set_mode(opened: &mut OpenedSession, mode: String) {
     }
 }
 
-/// Which choices a Thread has named to an agent. The agent cannot be told to make its own again. The mode is always named.
+/// Which choices a Thread has named to an agent. No message has the agent make its own again. The mode is always named.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     model: bool,

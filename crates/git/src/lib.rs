@@ -106,7 +106,7 @@ static GROUP: Group = Group {
             test "server/git: a_commit_is_pushed_as_its_user_has_seen_it",
             unplayed "the address of a remote differs from one machine to the next";
         request "git/pullRequest/plan" (GitPullRequestPlanParams => GitPullRequestPlan)
-            [ThreadNotFound] wait_with(of Repositories) handlers::pull_request_plan, needs Own:
+            [ThreadNotFound] wait_with(of Repositories) handlers::pull_request_plan, needs Read:
             "Extension: says where a pull request of the branch would go, with a draft of its text from the commits.",
             test "server/git: a_pull_request_is_sent_as_its_user_has_seen_it",
             unplayed "`gh` and `glab` are on some machines only";

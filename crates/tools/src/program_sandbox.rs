@@ -57,7 +57,7 @@ pub struct NotConfined {
     pub otherwise: WhenMissing,
 }
 
-/// What confines a program, as of its start: files and sockets that are hidden from it are searched only then.
+/// The bounds of a program, as of its start: files and sockets that are hidden from it are searched only then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramBounds {
     confinement: Option<Confinement>,
