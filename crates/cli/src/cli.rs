@@ -13,7 +13,8 @@ use clap_complete::Shell;
 
 use crate::{
     acp, chat, codex, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub,
-    models, plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust, turns,
+    models, node, plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust,
+    turns,
 };
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
@@ -65,6 +66,13 @@ enum Command {
     Ps(servers::Ps),
     /// End the server of a workspace. Turns and questions that are open go on when it starts again.
     Stop(servers::Stop),
+    /// Serve all your workspaces at one address, until Ctrl-C.
+    ///
+    /// Its page is at /w/, that of a workspace at /w/NAME/, its WebSocket at /w/NAME/ws. `bobbin workspace add` says what it
+    /// serves. Servers of workspaces start when a client comes, and end when nothing uses them.
+    Node(node::NodeCommand),
+    /// Add folders to those that the node serves, list them, take them out.
+    Workspace(node::WorkspaceCommand),
     /// Start the servers of workspaces for clients that ask, and end them.
     ///
     /// One process of a user. Clients find it by `~/.craft/hub/hub.lock`, and start it themselves.
@@ -233,6 +241,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Detached(detached)) => detached::run(detached).await,
         Some(Command::Ps(ps)) => servers::ps(ps).await,
         Some(Command::Stop(stop)) => servers::stop(stop).await,
+        Some(Command::Node(command)) => node::run(command).await,
+        Some(Command::Workspace(command)) => node::workspace(command),
         Some(Command::Hub(command)) => hub::run(command).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Acp(acp)) => acp::run(acp).await,
@@ -279,17 +289,12 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(serve.common.workspace.as_deref())?;
     let config = bobbin_server::config::read(&workspace.root, state::home().as_deref())?;
     let token = serve.token.wanted(&config)?;
-    let listen = match serve.listen.as_deref().map(parse_listen).transpose()? {
-        Some(Endpoints {
-            listen: Some(listen),
-            stdio: false,
-            ..
-        }) => Listen {
+    let listen = match &serve.listen {
+        Some(address) => Listen {
             token,
             tls: serve.tls,
-            ..listen
+            ..listen_address(address)?
         },
-        Some(_) => bail!("serve listens on ws://HOST:PORT; use 'bobbin app-server' for stdio"),
         None => Listen {
             address: config.listener.address(),
             may_move: config.listener.port.is_none(),
@@ -324,6 +329,18 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         }
     })
     .await
+}
+
+/// Reads the address of a listener.
+pub(crate) fn listen_address(text: &str) -> anyhow::Result<Listen> {
+    match parse_listen(text)? {
+        Endpoints {
+            listen: Some(listen),
+            stdio: false,
+            ..
+        } => Ok(listen),
+        Endpoints { .. } => bail!("this listens on ws://HOST:PORT; `bobbin app-server` speaks on stdio"),
+    }
 }
 
 /// The role of the stdio of this process.

@@ -9,9 +9,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use bobbin_model::UnixMillis;
+use bobbin_node::NodeRecord;
+use bobbin_node::wire::{self, Invitation, InviteParams};
 use bobbin_page::group::types::{DeviceInviteParams, DeviceInviteResult};
 use bobbin_page::{Device, DeviceFile};
-use bobbin_workspace::write_small;
+use bobbin_workspace::{State, Workspace, write_small};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use qrcode::QrCode;
@@ -134,9 +136,16 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
 async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result<DeviceInviteResult> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(workspace)?;
-    if workspace.holder().is_some_and(|server| server.can_listen()) {
+    let server = workspace.holder();
+    if server.as_ref().is_none_or(State::can_listen) {
+        if let Some(invited) = invite_at_node(&workspace, label).await? {
+            return Ok(invited);
+        }
         let root = workspace.root.display();
-        bail!("the server of {root} has no page: run `bobbin` there, which has it listen");
+        match server {
+            Some(_) => bail!("the server of {root} has no page: run `bobbin` there, which has it listen"),
+            None => bail!("no server runs in {root}: start one with `bobbin`"),
+        }
     }
     ask_running(&workspace, asking("bobbin-devices"), async |client| {
         let params = DeviceInviteParams {
@@ -145,6 +154,36 @@ async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result
         call(client, "device/invite", &params).await
     })
     .await
+}
+
+/// Asks the node, where one runs: for the page of a workspace that it serves, else for the list of those that it does.
+async fn invite_at_node(
+    workspace: &Workspace,
+    label: Option<&str>,
+) -> anyhow::Result<Option<DeviceInviteResult>> {
+    let state = state::directory()?;
+    if NodeRecord::of(&state).is_none() {
+        return Ok(None);
+    }
+    let params = InviteParams {
+        label: label.map(str::to_owned),
+    };
+    let invited: Invitation = bobbin_node::ask(&state, wire::INVITE, &params).await?;
+    let name = workspace.name();
+    if name.is_none() {
+        let root = workspace.root.display();
+        console::note(&format!(
+            "the node does not serve {root}; `bobbin workspace add` adds it"
+        ));
+    }
+    let path = name.map_or_else(|| "w/".to_owned(), |name| format!("w/{name}/"));
+    let page = |url: String| format!("{url}{path}");
+    Ok(Some(DeviceInviteResult {
+        code: invited.code,
+        expires_at: None,
+        page_url: page(invited.page_url),
+        remote_urls: invited.remote_urls.into_iter().map(page).collect(),
+    }))
 }
 
 fn with_code(url: &str, invited: &DeviceInviteResult) -> String {

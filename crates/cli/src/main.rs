@@ -18,6 +18,7 @@ mod forward;
 mod hermes;
 mod hub;
 mod models;
+mod node;
 mod other_agents;
 mod plugin;
 mod resume;

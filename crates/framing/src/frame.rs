@@ -111,6 +111,8 @@ impl CloseReason {
     pub const TOO_LARGE: u16 = 1009;
     /// This side failed, or gave up on the other side.
     pub const INTERNAL: u16 = 1011;
+    /// The service ended or starts again; the other side may connect again.
+    pub const RESTART: u16 = 1012;
     /// The other side may try again later.
     pub const TRY_AGAIN: u16 = 1013;
 

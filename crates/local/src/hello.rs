@@ -30,9 +30,22 @@ pub struct Hello {
     /// Whether the Turns that this connection starts end with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_turns: bool,
+    /// How the client reached the node that passes its messages on; `None` for a program of the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relayed: Option<Relayed>,
     /// Keys of model providers in the client's environment. They count for the Turns that this connection starts.
     #[serde(default, skip_serializing_if = "ClientKeys::is_empty")]
     pub keys: ClientKeys,
+}
+
+/// How a client reached the node. It has the rights of a client of a listener, not those of a program of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Relayed {
+    /// Whether no other machine can read or change the client's bytes on their way to the node.
+    pub is_private: bool,
+    /// Whether other machines can reach the node.
+    pub is_open: bool,
 }
 
 /// A protocol that the socket carries.
@@ -68,6 +81,7 @@ impl Hello {
             actor: Actor::Owner,
             pid: std::process::id(),
             ends_turns: false,
+            relayed: None,
             keys: ClientKeys::default(),
         }
     }

@@ -11,6 +11,6 @@ mod launch;
 mod version;
 
 pub use control::{CONTROL_LEAVE, CONTROL_LISTEN, Leave, Left, ListenRequest, Opened};
-pub use hello::{Actor, Dialect, Hello, SOCKET};
+pub use hello::{Actor, Dialect, Hello, Relayed, SOCKET};
 pub use join::{JoinError, Joined, connect, end, ended, join};
 pub use launch::{Launch, LaunchError, Ready, Report};

@@ -12,8 +12,8 @@ use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH,
     REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use flate2::Compression;
@@ -80,12 +80,27 @@ pub fn is_there() -> bool {
     Dist::get(INDEX).is_some()
 }
 
-/// Returns what serves the files of the page.
-pub fn router() -> Router {
-    of::<Dist>()
+/// Returns the router of the page's files.
+pub fn files() -> Router {
+    of::<Dist>(&["/"])
 }
 
-fn of<Files: Embed>() -> Router {
+/// Returns the router of the page's files at a node: the page is at `/w/NAME/` for each workspace, and at `/w/` for the list
+/// of them.
+pub fn files_of_node() -> Router {
+    of_node::<Dist>()
+}
+
+fn of_node<Files: Embed>() -> Router {
+    // The address of a workspace without its last slash is the one that people type.
+    let with_slash = async |uri: Uri| Redirect::permanent(&format!("{}/", uri.path()));
+    of::<Files>(&["/w/", "/w/{name}/"])
+        .route("/", get(async || Redirect::temporary("/w/")))
+        .route("/w/{name}", get(with_slash))
+}
+
+/// Returns the router of files, with the page itself at these paths.
+fn of<Files: Embed>(pages: &[&str]) -> Router {
     let mut router = Router::new();
     if Files::get(INDEX).is_none() {
         return router;
@@ -93,12 +108,15 @@ fn of<Files: Embed>() -> Router {
     for path in Files::iter() {
         let Some(file) = Files::get(&path) else { continue };
         let asset = Arc::new(Asset::new(&path, file));
-        let place = match &*path {
-            INDEX => "/".to_owned(),
-            path => format!("/{path}"),
+        let places = match &*path {
+            INDEX => pages.iter().map(ToString::to_string).collect(),
+            path => vec![format!("/{path}")],
         };
-        let serve = move |headers: HeaderMap| async move { asset.answer(&headers).await };
-        router = router.route(&place, get(serve));
+        for place in places {
+            let asset = asset.clone();
+            let serve = move |headers: HeaderMap| async move { asset.answer(&headers).await };
+            router = router.route(&place, get(serve));
+        }
     }
     router
 }
@@ -231,7 +249,7 @@ mod tests {
             request = request.header(name, *value);
         }
         let request = request.body(Body::empty()).unwrap();
-        let (head, body) = of::<Fixture>().oneshot(request).await.unwrap().into_parts();
+        let (head, body) = of::<Fixture>(&["/"]).oneshot(request).await.unwrap().into_parts();
         (head.status, head.headers, to_bytes(body, 1 << 20).await.unwrap())
     }
 

@@ -14,7 +14,7 @@ mod file;
 pub mod group;
 mod once;
 
-pub use assets::{Frames, is_there, router as files};
+pub use assets::{Frames, files, files_of_node, is_there};
 pub use devices::{Code, DeviceError, Devices, Entered};
 pub use exchange::router as exchange;
 pub use file::{Device, DeviceFile, FileError};

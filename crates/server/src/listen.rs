@@ -127,6 +127,19 @@ impl Bound {
     /// # Errors
     /// The address is taken, or the certificate cannot be used.
     pub async fn new(listen: &Listen, config: &Config, files: u64) -> anyhow::Result<Self> {
+        Self::with_page(listen, config, files, bobbin_page::files()).await
+    }
+
+    /// As [`Bound::new`], with the files of a page.
+    ///
+    /// # Errors
+    /// As [`Bound::new`].
+    pub async fn with_page(
+        listen: &Listen,
+        config: &Config,
+        files: u64,
+        page_files: Router,
+    ) -> anyhow::Result<Self> {
         let admission = Admission {
             token: listen.token.clone(),
             origins: config.listener.allowed_origins.clone(),
@@ -161,19 +174,13 @@ impl Bound {
             &config.listener.allowed_hosts,
             &config.listener.allowed_origins,
         );
-        let files_of_page = bobbin_page::files();
         let frames = match &config.hermes.extensions {
             Some(_) => Frames::Pages,
             None => Frames::Nothing,
         };
         let wants_token = access.wants_token();
-        let router = bobbin_page::exchange(
-            files_of_page,
-            devices.clone(),
-            access.guesses(),
-            wants_token,
-            frames,
-        );
+        let router =
+            bobbin_page::exchange(page_files, devices.clone(), access.guesses(), wants_token, frames);
         // The other half is for the database, for commands and for connections that are no WebSockets yet.
         let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
         Ok(Self {

@@ -82,8 +82,7 @@ impl Listeners {
             services.others = services.others.with(devices);
         }
         if !bound.address().ip().is_loopback() {
-            self.opened.config_files.hide_keys();
-            self.opened.servers.let_change(None);
+            self.opened.open_to_others();
         }
         let threads = self.opened.threads.clone();
         let native = Arc::new(Native::new(threads.clone(), services, groups()));

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_local::{CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, Leave, Left, ListenRequest, Opened};
+use bobbin_local::{
+    CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, Leave, Left, ListenRequest, Opened, Relayed,
+};
 use bobbin_native::{Endpoint, LocalClient};
 use bobbin_peer::{ErrorObject, Handlers, Mode, Peer, PeerOptions, Transport, code};
 use bobbin_transport::Connections;
@@ -143,9 +145,16 @@ impl Connections for Local {
             if hello.dialect != Dialect::Control && !hello.ends_turns {
                 listeners.opened.start_clock();
             }
+            if hello.relayed.is_some_and(|relayed| relayed.is_open) {
+                listeners.opened.open_to_others();
+            }
             match hello.dialect {
                 Dialect::Native => {
                     let native = listeners.native.lock().clone();
+                    if let Some(Relayed { is_private, .. }) = hello.relayed {
+                        let endpoint = Endpoint::WebSocket { is_private };
+                        return bobbin_native::serve(transport, endpoint, native).await;
+                    }
                     let client = LocalClient {
                         ends_turns: hello.ends_turns,
                         keys: hello.keys,

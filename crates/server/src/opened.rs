@@ -139,6 +139,12 @@ impl Opened {
         self.jobs.start_clock();
     }
 
+    /// Restricts settings, since other machines can reach the server: clients read no keys and change no file of the user.
+    pub(crate) fn open_to_others(&self) {
+        self.config_files.hide_keys();
+        self.servers.let_change(None);
+    }
+
     /// Whether a Turn works, a command runs in a terminal, or a shell of the user is open. All go on without a client.
     pub(crate) fn is_working(&self) -> bool {
         self.threads.is_working() || self.terminals.is_any_running() || self.shells.is_any_open()

@@ -411,14 +411,14 @@ pub(crate) async fn descendants(pool: &SqlitePool, top: &ThreadId) -> Read<Vec<T
     Ok(rows.into_iter().map(|row| ThreadId::new(row.0)).collect())
 }
 
+/// The condition that a Thread has no internal purpose of the server or a client. Others are never listed.
+pub(crate) const IS_FOR_USERS: &str = "origin_channel NOT IN ('commit-suggest', 'welcome-suggest') \
+                                       AND instr(metadata, '\"dotcraft.internal\":') = 0";
+
 /// Continues a condition on the workspace's path with the conditions of a list filter, without order and page.
 pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter: ListFilter) {
     query.push_bind(filter.workspace_path);
-    // Threads for an internal purpose of the server or a client are never listed.
-    query.push(
-        " AND origin_channel NOT IN ('commit-suggest', 'welcome-suggest') \
-         AND instr(metadata, '\"dotcraft.internal\":') = 0",
-    );
+    query.push(" AND ").push(IS_FOR_USERS);
     if !filter.include_sub_agents {
         query.push(" AND parent_id IS NULL");
     }

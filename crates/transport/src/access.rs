@@ -25,7 +25,7 @@ use crate::guesses::Guesses;
 /// Shortest token in bytes where other machines can guess.
 const MIN_TOKEN_BYTES: usize = 16;
 
-/// The path at which clients with a token connect.
+/// The end of the paths at which clients with a token connect: `/ws` of a server, `/w/NAME/ws` and `/node/ws` of a node.
 const WEB_SOCKET: &str = "/ws";
 
 const FOREIGN_HOST: &str = "The Host header names another server. `bobbin open` opens the page at its address of now. \
@@ -272,7 +272,7 @@ impl Access {
         uri: &Uri,
         headers: &HeaderMap,
     ) -> Result<Option<CancellationToken>, Denied> {
-        let port = if uri.path() == WEB_SOCKET {
+        let port = if uri.path().ends_with(WEB_SOCKET) {
             HostPort::Any
         } else {
             HostPort::Own

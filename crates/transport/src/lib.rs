@@ -29,7 +29,7 @@ pub use loopback::bind_loopbacks;
 pub use page_origin::PageOrigin;
 pub use stdio::{MAX_BODY_BYTES, stdio, stdio_with_headers};
 pub use tls::{Tls, TlsError};
-pub use web_socket::{WebSockets, web_socket};
+pub use web_socket::{WebSockets, web_socket, web_socket_by};
 
 /// Takes accepted connections.
 pub trait Connections: Send + Sync + 'static {

@@ -52,6 +52,21 @@ pub fn web_socket(max_message_bytes: usize, connections: Arc<dyn Connections>) -
     )
 }
 
+/// As [`web_socket`], for connections that the path of a request chooses. Where it chooses none, the answer is 404.
+pub fn web_socket_by<Choose>(max_message_bytes: usize, choose: Choose) -> MethodRouter<WebSockets>
+where
+    Choose: Fn(&str) -> Option<Arc<dyn Connections>> + Clone + Send + Sync + 'static,
+{
+    get(
+        move |State(sockets): State<WebSockets>, request: Request| async move {
+            match choose(request.uri().path()) {
+                Some(connections) => upgrade(&sockets, request, max_message_bytes, connections),
+                None => (StatusCode::NOT_FOUND, "Nothing is served here.\n").into_response(),
+            }
+        },
+    )
+}
+
 fn upgrade(
     sockets: &WebSockets,
     mut request: Request,

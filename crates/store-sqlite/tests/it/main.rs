@@ -7,6 +7,8 @@ mod damage;
 #[cfg(test)]
 mod importing;
 #[cfg(test)]
+mod overview;
+#[cfg(test)]
 mod reading;
 #[cfg(test)]
 mod search;

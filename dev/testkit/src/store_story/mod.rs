@@ -46,7 +46,8 @@ macro_rules! store_story {
     };
 }
 
-fn question(id: &str) -> Approval {
+/// Returns a question about a command.
+pub fn question(id: &str) -> Approval {
     Approval {
         id: ApprovalId::new(id),
         turn: TurnId(0),

@@ -1,0 +1,237 @@
+//! `bobbin node`: one address for all workspaces, and `bobbin workspace`: which these are.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use bobbin_node::{NodeRecord, Settings};
+use bobbin_server::attach::{self, IDLE, Start};
+use bobbin_server::listen::{Listen, Listening, TlsOptions};
+use bobbin_server::telemetry::LogOptions;
+use bobbin_server::token::TokenOptions;
+use bobbin_server::{config, console, state, telemetry};
+use bobbin_workspace::{NamedWorkspace, Workspace};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::cli::listen_address;
+
+/// Arguments of `bobbin node`.
+#[derive(Debug, Args)]
+pub(crate) struct NodeCommand {
+    #[command(subcommand)]
+    action: Option<NodeAction>,
+    /// The address to listen on, as `ws://HOST:PORT`; a free port when the default one, 9100, is taken.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    #[command(flatten)]
+    token: TokenOptions,
+    #[command(flatten)]
+    tls: TlsOptions,
+    #[command(flatten)]
+    log: LogOptions,
+}
+
+#[derive(Debug, Subcommand)]
+enum NodeAction {
+    /// Say whether the node runs, where, and what it serves.
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Arguments of `bobbin workspace`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkspaceCommand {
+    #[command(subcommand)]
+    action: WorkspaceAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum WorkspaceAction {
+    /// Have the node serve a folder.
+    Add {
+        /// The folder; the current directory when left out.
+        path: Option<PathBuf>,
+        /// Its name in the address, of a-z, 0-9, '-' and '_'; one made of the folder's when left out.
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// List the workspaces that the node serves.
+    List {
+        /// Print JSON, a workspace a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a workspace from those that the node serves. Its conversations stay.
+    Remove {
+        /// Its name, or its folder.
+        workspace: String,
+    },
+}
+
+/// Runs the node, or asks about it.
+pub(crate) async fn run(command: NodeCommand) -> anyhow::Result<ExitCode> {
+    if let Some(NodeAction::Status { json }) = command.action {
+        telemetry::start(&LogOptions::default(), "error")?;
+        return status(json);
+    }
+    telemetry::start(&command.log, "warn")?;
+    let state = state::directory()?;
+    // The configuration of no folder: the user's own.
+    let home = state::home();
+    let own = home.clone().unwrap_or_else(|| state.path().to_owned());
+    let config = config::read(&own, home.as_deref())?;
+    for warning in &config.warnings {
+        console::complain(warning);
+    }
+    let token = command.token.wanted(&config)?;
+    let listen = match &command.listen {
+        Some(address) => Listen {
+            token,
+            tls: command.tls,
+            ..listen_address(address)?
+        },
+        None => Listen {
+            address: config.listener.address(),
+            may_move: config.listener.port.is_none(),
+            token,
+            tls: command.tls,
+        },
+    };
+    let log = command.log;
+    let settings = Settings {
+        state: state.clone(),
+        config,
+        listen,
+        launch: Box::new(move |workspace| attach::launch(workspace, IDLE, &log, &Start::default())),
+    };
+    let workspaces = state.named()?;
+    bobbin_node::run(settings, |listening| greet(listening, &workspaces)).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints where the node listens, and what it serves.
+fn greet(listening: &Listening, workspaces: &[NamedWorkspace]) {
+    let opened = listening.opened(std::io::stdout().is_terminal());
+    if let Some(page) = &opened.page {
+        // On a terminal, where only the user reads it, the code is in the address.
+        let code = opened.code.as_ref().map(|code| format!("#{code}"));
+        console::say(&format!("{page}w/{}", code.unwrap_or_default()));
+    }
+    let address = opened.web_socket.trim_end_matches("/ws");
+    console::say(&format!("  WebSocket  {address}/w/NAME/ws"));
+    if opened.is_guarded {
+        console::say("  Token      `bobbin token` prints it; clients add ?token=TOKEN to the address");
+    }
+    if let (Some(url), Some(_)) = (opened.elsewhere.first(), &opened.page) {
+        console::say(&format!("  Elsewhere  {url}   (`bobbin pair` lets a device in)"));
+    }
+    if workspaces.is_empty() {
+        console::say("  Workspaces none yet; `bobbin workspace add FOLDER` adds one, at any time");
+    }
+    for workspace in workspaces {
+        console::say(&format!("  {:10} {}", workspace.name, workspace.root.display()));
+    }
+    console::say("  Stop       Ctrl-C; the workspaces' servers go on until nothing uses them");
+}
+
+fn status(as_json: bool) -> anyhow::Result<ExitCode> {
+    let state = state::directory()?;
+    let node = NodeRecord::of(&state);
+    let mut workspaces = Vec::new();
+    for NamedWorkspace { name, root } in state.named()? {
+        let server = Workspace::at(&root, state.clone())?.holder();
+        workspaces.push((name, root, server));
+    }
+    if as_json {
+        let workspaces = workspaces.iter().map(|(name, root, server)| {
+            json!({
+                "name": name,
+                "path": root,
+                "pid": server.as_ref().map(|server| server.pid),
+                "version": server.as_ref().and_then(|server| server.version.as_deref()),
+                "startedAt": server.as_ref().map(|server| &server.started_at),
+            })
+        });
+        console::data(&json!({ "node": node, "workspaces": workspaces.collect::<Vec<_>>() }));
+    } else {
+        match &node {
+            Some(NodeRecord {
+                pid,
+                address,
+                started_at,
+                version,
+                ..
+            }) => console::say(&format!(
+                "The node {version} runs: process {pid} at {address}, since {started_at}"
+            )),
+            None => console::say("No node runs; `bobbin node` starts one."),
+        }
+        for (name, root, server) in &workspaces {
+            let server = server.as_ref();
+            let server = server.map_or_else(
+                || "no server".to_owned(),
+                |server| {
+                    let version = server.version.as_deref().unwrap_or("of an earlier version");
+                    format!("process {}, {version}", server.pid)
+                },
+            );
+            console::say(&format!("  {name:20} {}  {server}", root.display()));
+        }
+    }
+    Ok(if node.is_some() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Changes or prints the list of workspaces.
+pub(crate) fn workspace(command: WorkspaceCommand) -> anyhow::Result<ExitCode> {
+    telemetry::start(&LogOptions::default(), "error")?;
+    let state = state::directory()?;
+    match command.action {
+        WorkspaceAction::Add { path, name } => {
+            let path = path.unwrap_or_else(|| PathBuf::from("."));
+            let workspace = state::workspace(Some(&path))?;
+            let name = state.add_name(&workspace, name.as_deref())?;
+            console::say(&format!("{name}  {}", workspace.root.display()));
+            let node = NodeRecord::of(&state);
+            match node.and_then(|node| node.page_of(&name)) {
+                Some(page) => console::note(&format!("it is at {page}; `bobbin open` opens it")),
+                None => console::note("no node runs; `bobbin node` starts one"),
+            }
+        }
+        WorkspaceAction::List { json } => {
+            let named = state.named()?;
+            if named.is_empty() && !json {
+                console::note("the node serves no workspace; `bobbin workspace add FOLDER` adds one");
+            }
+            for NamedWorkspace { name, root } in named {
+                if json {
+                    console::data(&json!({ "name": name, "path": root }));
+                } else {
+                    console::say(&format!("{name:20} {}", root.display()));
+                }
+            }
+        }
+        WorkspaceAction::Remove { workspace } => {
+            let named = state.named()?;
+            let path = Workspace::at(workspace.as_ref(), state.clone())?.root;
+            let is_meant = |named: &&NamedWorkspace| named.name == workspace || named.root == path;
+            let Some(NamedWorkspace { name, root }) = named.iter().find(is_meant) else {
+                bail!("the node serves no {workspace}; `bobbin workspace list` lists them");
+            };
+            state.remove_name(root)?;
+            console::say(&format!(
+                "{name} is taken out; the conversations of {} stay",
+                root.display()
+            ));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
