@@ -20,6 +20,7 @@ use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
 use bobbin_config::Mode;
 use bobbin_local::{ListenRequest, Opened};
+use bobbin_node::NodeRecord;
 use bobbin_server::attach::Borrowed;
 use bobbin_server::exit::{self, Failure};
 use bobbin_server::listen::{Listen, Listening, TlsOptions};
@@ -422,6 +423,11 @@ fn greet(workspace: &Workspace, config: &Config, opened: &Opened) {
     if let (Some(url), Some(_)) = (opened.elsewhere.first(), &opened.page) {
         console::say(&format!("  Elsewhere  {url}   (`bobbin pair` lets a device in)"));
     }
+    if let Some(page) = at_node(workspace) {
+        console::say(&format!(
+            "  Node       {page}   (all your workspaces are at its address)"
+        ));
+    }
     // The Codex client is named where it is there.
     let path = variable("PATH").unwrap_or_default();
     let has_codex = std::env::split_paths(&path).any(|folder| folder.join(codex::PROGRAM).is_file());
@@ -438,6 +444,11 @@ fn greet(workspace: &Workspace, config: &Config, opened: &Opened) {
         (None, _) => "  Model      none yet (`bobbin setup` sets one up; so does the page)".to_owned(),
     });
     console::say("  Stop       Ctrl-C");
+}
+
+/// Returns the address of a workspace's page at the node, if one runs and serves it.
+fn at_node(workspace: &Workspace) -> Option<String> {
+    NodeRecord::of(workspace.state_directory())?.page_of(&workspace.name()?)
 }
 
 async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {

@@ -10,6 +10,10 @@ pub const CONTROL_LEAVE: &str = "server/leave";
 /// Has the server open its listener for as long as the connection lasts: [`ListenRequest`] → [`Opened`].
 pub const CONTROL_LISTEN: &str = "server/listen";
 
+/// Waits for the end of the server: answered when it ends in order, since its work is done or its user ends it. A connection
+/// that ends without the answer is that of a server that was killed. Without params and result.
+pub const CONTROL_WAIT: &str = "server/wait";
+
 /// Params of [`CONTROL_LEAVE`].
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

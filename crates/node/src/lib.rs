@@ -6,6 +6,7 @@
 //!
 //! Has no state but its record: the names of workspaces and the paired browsers are files of the state directory.
 
+mod keeper;
 mod list;
 mod methods;
 mod node;

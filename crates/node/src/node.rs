@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use bobbin_config::Config;
-use bobbin_local::{Dialect, Launch};
+use bobbin_local::{Dialect, Launch, Relayed};
 use bobbin_server::listen::{Bound, Listen, Listening};
 use bobbin_server::signals::Signals;
 use bobbin_transport::{
@@ -14,6 +14,7 @@ use bobbin_workspace::{StateDirectory, Workspace};
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::keeper::Keepers;
 use crate::list::WorkspaceList;
 use crate::methods::NodeClients;
 use crate::record::{NodeLock, NodeRecord};
@@ -50,7 +51,18 @@ pub(crate) struct Shared {
     /// Whether other machines can reach the node.
     pub(crate) is_open: bool,
     pub(crate) list: WorkspaceList,
+    pub(crate) keepers: Keepers,
     pub(crate) stop: CancellationToken,
+}
+
+impl Shared {
+    /// Returns what servers get to know of a client of the node.
+    pub(crate) fn relayed(&self, is_private: bool) -> Relayed {
+        Relayed {
+            is_private,
+            is_open: self.is_open,
+        }
+    }
 }
 
 /// Runs the node until a signal. Calls `greet` once it listens.
@@ -76,11 +88,19 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
     let shared = Arc::new(Shared {
         is_open: !bound.address().ip().is_loopback(),
         list: WorkspaceList::new(settings.state.clone()),
+        keepers: Keepers::new(),
         shown,
         settings,
         stop: stop.clone(),
     });
     lock.write(&record(&shared.shown))?;
+    // Open Turns go on and jobs run again, before a client comes. A server with nothing to do ends soon.
+    for named in shared.settings.state.named()? {
+        match Workspace::find(Some(&named.root), shared.settings.state.clone()) {
+            Ok(workspace) => shared.keepers.keep(&shared, &workspace),
+            Err(error) => tracing::warn!(name = named.name, %error, "a workspace is not served"),
+        }
+    }
     let own: Arc<dyn Connections> = Arc::new(NodeClients(shared.clone()));
     let router = Router::new()
         .route(
@@ -109,6 +129,8 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
             all.await;
         }
     }
+    shared.stop.cancel();
+    shared.keepers.ended().await;
     drop(lock);
     Ok(())
 }

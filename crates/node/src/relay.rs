@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bobbin_editor_kit::frames::{flush, next};
 use bobbin_framing::{CloseReason, FrameReader, FrameWriter, Transport};
-use bobbin_local::{Dialect, Hello, Relayed, join};
+use bobbin_local::{Dialect, Hello, join};
 use bobbin_transport::Connections;
 use bobbin_workspace::Workspace;
 use futures_util::FutureExt as _;
@@ -37,7 +37,7 @@ impl Connections for Relay {
                 }
                 Err(error) => {
                     tracing::info!(name, "a client was not joined: {error:#}");
-                    CloseReason::new(CloseReason::TRY_AGAIN, format!("{error:#}"))
+                    CloseReason::new(CloseReason::INTERNAL, format!("{error:#}"))
                 }
             };
             close(client, &reason).await;
@@ -55,14 +55,13 @@ async fn server(
 ) -> anyhow::Result<Transport> {
     let workspace = find(shared.clone(), name.to_owned()).await?;
     let hello = Hello {
-        relayed: Some(Relayed {
-            is_private,
-            is_open: shared.is_open,
-        }),
+        relayed: Some(shared.relayed(is_private)),
         ..Hello::new(dialect, &workspace.root)
     };
     let launch = (shared.settings.launch)(&workspace)?;
-    Ok(join(&workspace, &hello, Some(&launch)).await?.transport)
+    let joined = join(&workspace, &hello, Some(&launch)).await?;
+    shared.keepers.keep(shared, &workspace);
+    Ok(joined.transport)
 }
 
 /// Returns the workspace of a name.

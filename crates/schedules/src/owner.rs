@@ -3,6 +3,7 @@
 //! All other code has a [`Schedules`] and sends orders; at most [`ORDERS`] wait. The owner applies and reports a change only
 //! after its commit. It looks at the wall clock at least every ten seconds, since a sleep of the machine stops timers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -60,6 +61,8 @@ struct Inner {
     around: OnceLock<Arc<Surroundings>>,
     /// Whether the clock was started for jobs that waited.
     clock: watch::Sender<bool>,
+    /// Whether a job is due now or later.
+    has_due: AtomicBool,
     /// Requests that wait for the end of the heartbeat; clients have a bounded number in flight.
     beats: Mutex<Vec<oneshot::Sender<RunEnd>>>,
 }
@@ -115,6 +118,7 @@ impl Schedules {
             waiting: Mutex::new(Some(waiting)),
             around: OnceLock::new(),
             clock: watch::Sender::new(false),
+            has_due: AtomicBool::new(false),
             beats: Mutex::default(),
         }))
     }
@@ -153,6 +157,11 @@ impl Schedules {
         self.0
             .clock
             .send_if_modified(|runs| !std::mem::replace(runs, true));
+    }
+
+    /// Whether a job is due now or later: it runs only while a server does.
+    pub fn has_due(&self) -> bool {
+        self.0.has_due.load(Ordering::Relaxed)
     }
 
     /// Adds the jobs to the features of a server, after [`Schedules::begin`].
@@ -243,6 +252,8 @@ impl Owner {
             if runs {
                 self.look().await;
             }
+            let has_due = self.book.next_due().is_some();
+            self.schedules.0.has_due.store(has_due, Ordering::Relaxed);
             tokio::select! {
                 biased;
                 () = stopping.cancelled() => return,

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_local::{
-    CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, Leave, Left, ListenRequest, Opened, Relayed,
+    CONTROL_LEAVE, CONTROL_LISTEN, CONTROL_WAIT, Dialect, Hello, Leave, Left, ListenRequest, Opened, Relayed,
 };
 use bobbin_native::{Endpoint, LocalClient};
 use bobbin_peer::{ErrorObject, Handlers, Mode, Peer, PeerOptions, Transport, code};
@@ -44,6 +45,8 @@ pub(crate) struct Usage {
     processes: watch::Sender<HashMap<u32, usize>>,
     /// Whether the server ends as soon as nothing uses it.
     ends_at_once: bool,
+    /// Whether a node serves the workspace. Its jobs run with or without a client.
+    has_node: AtomicBool,
     /// Ends the server.
     stop: CancellationToken,
 }
@@ -59,6 +62,7 @@ impl Usage {
         Arc::new(Self {
             processes: watch::Sender::default(),
             ends_at_once,
+            has_node: AtomicBool::new(false),
             stop,
         })
     }
@@ -93,8 +97,9 @@ impl Drop for OneOf {
     }
 }
 
-/// Returns once nothing has used a server for the time `idle`: no client, no listener, no working Turn, no terminal.
-pub(crate) async fn unused(listeners: &Listeners, idle: Duration) {
+/// Returns once nothing has used a server for the time `idle`: no client, no listener, no working Turn, no terminal, and at a
+/// node no job that is due later.
+pub(crate) async fn unused(listeners: &Listeners, usage: &Usage, idle: Duration) {
     let mut connections = listeners.opened.process.watch_connections();
     let first = connections.wait_for(|open| *open > 0);
     // A first client that never comes does not delay the end for longer.
@@ -105,7 +110,8 @@ pub(crate) async fn unused(listeners: &Listeners, idle: Duration) {
         }
         let mut since = Instant::now();
         while *connections.borrow() == 0 {
-            if listeners.opened.is_working() || listeners.is_open() {
+            let has_jobs = usage.has_node.load(Ordering::Relaxed) && listeners.opened.has_jobs();
+            if listeners.opened.is_working() || listeners.is_open() || has_jobs {
                 since = Instant::now();
             } else if since.elapsed() >= idle {
                 return;
@@ -142,11 +148,15 @@ impl Connections for Local {
                 return tracing::warn!("a connection was closed: it means another folder");
             }
             let _one = (hello.dialect != Dialect::Control).then(|| usage.count(hello.pid));
-            if hello.dialect != Dialect::Control && !hello.ends_turns {
-                listeners.opened.start_clock();
+            if let Some(relayed) = hello.relayed {
+                usage.has_node.store(true, Ordering::Relaxed);
+                if relayed.is_open {
+                    listeners.opened.open_to_others();
+                }
             }
-            if hello.relayed.is_some_and(|relayed| relayed.is_open) {
-                listeners.opened.open_to_others();
+            let is_lasting = hello.dialect != Dialect::Control || hello.relayed.is_some();
+            if is_lasting && !hello.ends_turns {
+                listeners.opened.start_clock();
             }
             match hello.dialect {
                 Dialect::Native => {
@@ -221,6 +231,14 @@ impl Control {
                     }
                 }
             });
+        let waiting = control.clone();
+        let handlers = handlers.on_call_deferred(CONTROL_WAIT, Mode::Concurrent, move |_, responder| {
+            let control = waiting.clone();
+            async move {
+                control.listeners.opened.threads.ended().await;
+                responder.ok(());
+            }
+        });
         let peer = match Peer::start(transport, PeerOptions::default(), |_| handlers) {
             Ok(peer) => peer,
             Err(error) => return tracing::error!(%error, "a connection cannot be served"),
@@ -235,6 +253,7 @@ impl Control {
         if let Some((listener, _one)) = open {
             control.listeners.close(listener).await;
         }
+        peer.shutdown().await;
     }
 
     /// Returns whether the server ends because a process has left.

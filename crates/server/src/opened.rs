@@ -150,6 +150,11 @@ impl Opened {
         self.threads.is_working() || self.terminals.is_any_running() || self.shells.is_any_open()
     }
 
+    /// Whether a job is due now or later.
+    pub(crate) fn has_jobs(&self) -> bool {
+        self.jobs.has_due()
+    }
+
     /// Ends all parts. Returns the Turns and questions that resume when the workspace is opened again.
     pub async fn end(&self) -> LeftOpen {
         // First, while clients can still be notified.

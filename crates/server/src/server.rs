@@ -82,7 +82,7 @@ pub async fn run(
     let wanted_end = CancellationToken::new();
     let usage = Usage::new(endpoints.idle == Some(Duration::ZERO), wanted_end.clone());
     let local = LocalListener::bind(&held.workspace().folder(), bobbin_local::SOCKET)?;
-    let clients = Local::new(listeners.clone(), usage);
+    let clients = Local::new(listeners.clone(), usage.clone());
     let local = tokio::spawn(local.run(Arc::new(clients), stop.clone()));
     let shown = listener.as_ref().map(|listener| &listener.shown);
     if shown.is_none() {
@@ -103,7 +103,7 @@ pub async fn run(
             None => std::future::pending().await,
         }
     };
-    let unused = unused_or_gone(&listeners, endpoints.idle);
+    let unused = unused_or_gone(&listeners, &usage, endpoints.idle);
     tokio::pin!(stdio);
     let mut stdio_open = endpoints.stdio;
     tokio::select! {
@@ -186,12 +186,12 @@ async fn assemble(
 }
 
 /// Returns once a server that was started for its clients should end by itself. For other servers it never returns.
-async fn unused_or_gone(listeners: &Listeners, idle: Option<Duration>) {
+async fn unused_or_gone(listeners: &Listeners, usage: &Usage, idle: Option<Duration>) {
     let Some(idle) = idle else {
         return std::future::pending().await;
     };
     tokio::select! {
-        () = unused(listeners, idle) => {}
+        () = unused(listeners, usage, idle) => {}
         () = gone(listeners.held.workspace()) => {}
     }
 }
