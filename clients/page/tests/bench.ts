@@ -18,6 +18,8 @@ export interface BenchOptions {
   scripted?: boolean | { replies: unknown[]; aside?: unknown };
   /** Whether the configuration leaves the scripted provider out: its address is `provider`. */
   withoutModel?: boolean;
+  /** Has a node serve `tea` and further workspaces of these names. */
+  node?: string[];
   /** Further arguments of `bobbin serve`. */
   args?: string[];
   /** Members of `~/.craft/config.json`. */
@@ -46,6 +48,10 @@ export class Bench {
     mkdirSync(this.workspace, { recursive: true });
   }
 
+  get isNode(): boolean {
+    return this.#options.node !== undefined;
+  }
+
   get origin(): string {
     return `http://127.0.0.1:${this.#port}`;
   }
@@ -67,14 +73,16 @@ export class Bench {
 
   async startServer(): Promise<void> {
     const listen = `ws://127.0.0.1:${this.#port}`;
-    this.#server = spawn(
-      binary,
-      ["serve", "--workspace", this.workspace, "--listen", listen, ...(this.#options.args ?? [])],
-      {
-        env: this.#env,
-        stdio: ["ignore", "pipe", "inherit"],
-      },
-    );
+    const others = this.#options.node;
+    for (const name of others ? ["tea", ...others] : []) {
+      mkdirSync(join(this.folder, name), { recursive: true });
+      this.bobbin("workspace", "add", join(this.folder, name));
+    }
+    const what = others ? ["node"] : ["serve", "--workspace", this.workspace];
+    this.#server = spawn(binary, [...what, "--listen", listen, ...(this.#options.args ?? [])], {
+      env: this.#env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     await line(this.#server, /ws:\/\/127\.0\.0\.1:(\d+)/);
   }
 
@@ -110,6 +118,7 @@ export class Bench {
 
   async stop(): Promise<void> {
     await ended(this.#server, "SIGKILL");
+    if (this.#options.node) this.bobbin("stop", "--all");
     await ended(this.#model, "SIGTERM");
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }

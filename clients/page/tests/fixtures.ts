@@ -25,22 +25,26 @@ export const test = base.extend<{ open: Bench }, Fixtures>({
   baseURL: ({ bench }, use) => use(bench.origin),
   storageState: async ({ bench }, use) => use(await bench.signIn()),
   context: async ({ context, bench }, use) => {
-    await fromDisk(context, bench.origin);
+    await fromDisk(context, bench);
     await use(context);
   },
 });
 
 /** Serves the files of `PAGE_DIST` instead of the binary's, so that a build needs no compiling in. */
-async function fromDisk(context: BrowserContext, origin: string) {
+async function fromDisk(context: BrowserContext, { origin, isNode }: Bench) {
   const folder = process.env.PAGE_DIST;
   if (!folder) return;
   const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
   await context.route(
-    (url) => url.origin === origin && /^\/(assets\/[^/]+)?$/.test(url.pathname),
+    (url) => url.origin === origin && /^\/(assets\/[^/]+|w\/([^/]+\/)?)?$/.test(url.pathname),
     async (route) => {
       const { pathname } = new URL(route.request().url());
-      const path = pathname === "/" ? "index.html" : pathname.slice(1);
-      const policy = pathname === "/" ? (await route.fetch()).headers()["content-security-policy"] : undefined;
+      // Behind a redirect of the node's nothing would be intercepted.
+      if (isNode && pathname === "/")
+        return route.fulfill({ contentType: "text/html", body: '<meta http-equiv="refresh" content="0;url=/w/">' });
+      const isIndex = pathname.endsWith("/");
+      const path = isIndex ? "index.html" : pathname.slice(1);
+      const policy = isIndex ? (await route.fetch()).headers()["content-security-policy"] : undefined;
       await route.fulfill({
         body: await readFile(join(folder, path)),
         headers: { "content-type": types[extname(path)] ?? "", ...(policy && { "content-security-policy": policy }) },

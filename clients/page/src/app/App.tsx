@@ -1,13 +1,16 @@
 //! The outermost part of the page: the form that signs in, or the page with a client.
 import type { Client } from "@bobbin/client";
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { ClientContext, makeClient } from "../server/context";
 import { enter } from "../server/session";
 import { Toasts, message } from "../ui/toast";
+import { place } from "./place";
 import { Shell } from "./Shell";
 import { SignIn } from "./SignIn";
 
-type Phase = { at: "entering" } | { at: "out"; why?: string } | { at: "in"; client: Client };
+const Overview = lazy(() => import("../node/Overview"));
+
+type Phase = { at: "entering" } | { at: "out"; why?: string } | { at: "in" };
 
 // A code is good for one use, so it is exchanged once, however often the page is drawn.
 const entered = enter();
@@ -17,23 +20,28 @@ export function App() {
 
   useEffect(() => {
     entered.then(
-      (isIn) => setPhase(isIn ? { at: "in", client: shared() } : { at: "out" }),
+      (isIn) => setPhase({ at: isIn ? "in" : "out" }),
       (error: unknown) => setPhase({ at: "out", why: message(error) }),
     );
+  }, []);
+
+  const out = useCallback((why: string) => {
+    client = undefined;
+    setPhase({ at: "out", why });
   }, []);
 
   return (
     <>
       {phase.at === "entering" && <p className="empty">Connecting…</p>}
-      {phase.at === "out" && <SignIn why={phase.why} onIn={() => setPhase({ at: "in", client: shared() })} />}
-      {phase.at === "in" && (
-        <ClientContext value={phase.client}>
-          <Shell
-            onOut={(why) => {
-              client = undefined;
-              setPhase({ at: "out", why });
-            }}
-          />
+      {phase.at === "out" && <SignIn why={phase.why} onIn={() => setPhase({ at: "in" })} />}
+      {phase.at === "in" && place.at === "node" && (
+        <Suspense fallback={<p className="empty">Loading…</p>}>
+          <Overview onOut={out} />
+        </Suspense>
+      )}
+      {phase.at === "in" && place.at !== "node" && (
+        <ClientContext value={shared()}>
+          <Shell onOut={out} />
         </ClientContext>
       )}
       <Toasts />

@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { focusComposer, focusQuestion } from "../compose/focus";
 import { Dialog } from "../ui/Dialog";
+import { NODE, place } from "./place";
 import { go, links } from "./route";
 
 const keys: [string, string][] = [
@@ -14,6 +15,7 @@ const keys: [string, string][] = [
   ["Alt+N", "a new Thread"],
   ["Alt+W", "what waits for you"],
   ["Y S N C", "in a question: allow once, in this Thread, decline, decline and stop"],
+  ["Alt+O", "all workspaces, where a node serves several"],
   ["Alt+S", "search"],
   ["Alt+M", "to the text field"],
   ["Alt+↑ Alt+↓", "the previous Thread, the next one"],
@@ -60,6 +62,9 @@ const actions: Record<string, () => void> = {
   KeyW: () => {
     go(links.waiting);
     focusQuestion();
+  },
+  KeyO: () => {
+    if (place.at === "workspace") location.assign(NODE);
   },
   KeyS: () => document.getElementById("search")?.focus(),
   KeyM: focusComposer,

@@ -1,4 +1,5 @@
 //! Pasted, dropped and chosen files. A text goes into the message, and a picture becomes a part of it.
+import { ofWorkspace } from "../app/place";
 import type { InputPart } from "@bobbin/client";
 import { useCallback, useState } from "react";
 
@@ -93,7 +94,7 @@ function fenced(name: string, text: string): string {
 /** The files of drafts. The tab's storage has them too, as far as there is room, for a reload. */
 const ofDrafts = new Map<string, readonly Attachment[]>();
 
-const name = (key: string) => `bobbin.files.${key}`;
+const name = (key: string) => `bobbin.files.${ofWorkspace(key)}`;
 
 function filesOf(key: string): readonly Attachment[] {
   const known = ofDrafts.get(key);

@@ -1,14 +1,16 @@
 //! The page's one client, and hooks that read its state.
 import { Client, type Question, type Status, type InitializeResult, type SessionIdentity } from "@bobbin/client";
 import { createContext, useContext, useSyncExternalStore } from "react";
+import { place } from "../app/place";
 import { followScreens, handlers } from "./screens";
-import { socketAddress, ticket } from "./session";
+import { socketOf, ticket } from "./session";
 
 export const identity: SessionIdentity = { channelName: "web" };
 
-export function makeClient(): Client {
+/** Makes a client of a workspace: of the one that this page shows, if none is named. */
+export function makeClient(workspace = place.at === "workspace" ? place.name : undefined): Client {
   const client = new Client({
-    url: socketAddress(),
+    url: socketOf(workspace === undefined ? "/ws" : `/w/${workspace}/ws`),
     ticket,
     handlers,
     clientInfo: { name: "bobbin-page", title: "Web page", version: "0.1.0" },

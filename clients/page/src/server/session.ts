@@ -85,6 +85,5 @@ async function post(path: string, headers: Record<string, string>, body?: string
   });
 }
 
-export function socketAddress(): string {
-  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
-}
+/** Returns the address of a WebSocket of this server. */
+export const socketOf = (path: string) => `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;

@@ -2,9 +2,11 @@
 import type { ThreadSummary } from "@bobbin/client";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { useRemembered } from "../app/remember";
+import { place } from "../app/place";
 import { links, useRoute } from "../app/route";
 import { useRepository } from "../git/status";
 import { useHas, useQuestions } from "../server/context";
+import { Switcher } from "../node/Switcher";
 import { needsAnswer, useAllThreads, useThreadList, workspaceName } from "../server/threads";
 import { useRequest } from "../server/useRequest";
 import { markedInLine } from "../text/marked";
@@ -75,12 +77,15 @@ export function Sidebar() {
     <div className="sidebar" role={alone ? "main" : "navigation"} aria-label="Threads">
       <div className="sidebar-head">
         <Brand className="brand">
-          <a href={links.home}>Bobbin</a>
-          {threads[0] && (
-            <span className="meta cut" title={threads[0].workspacePath}>
-              {" "}
-              {workspaceName(threads)}
-            </span>
+          <a href={links.home}>Bobbin</a>{" "}
+          {place.at === "workspace" ? (
+            <Switcher name={place.name} />
+          ) : (
+            threads[0] && (
+              <span className="meta cut" title={threads[0].workspacePath}>
+                {workspaceName(threads)}
+              </span>
+            )
           )}
         </Brand>
         <span className="grow" />

@@ -10,11 +10,13 @@ export interface MenuEntry {
 
 interface Props {
   label: string;
+  /** Whether the list begins at the left of the button: the button is at the left of the page. */
+  toRight?: boolean;
   children: ReactNode;
   entries: MenuEntry[];
 }
 
-export function Menu({ label, children, entries }: Props) {
+export function Menu({ label, toRight, children, entries }: Props) {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -45,7 +47,7 @@ export function Menu({ label, children, entries }: Props) {
   }
 
   return (
-    <div className="menu" ref={root} onKeyDown={keys}>
+    <div className={toRight ? "menu to-right" : "menu"} ref={root} onKeyDown={keys}>
       <button
         ref={button}
         type="button"

@@ -1,6 +1,7 @@
 //! Signals for a user who looks elsewhere: a mark in the title, and the browser's notifications.
 import type { ApprovalRequestParams, ThreadSummary } from "@bobbin/client";
 import { useEffect, useRef } from "react";
+import { place } from "../app/place";
 import { recall } from "../app/remember";
 import { go, links, useRoute } from "../app/route";
 import { useClient, useQuestions } from "../server/context";
@@ -30,7 +31,9 @@ export function Announcer() {
         threads.find(({ id }) => id === route.id),
         "",
       );
-    document.title = (waiting || works) + [open, workspaceName(threads)].filter(Boolean).join(" – ");
+    document.title =
+      (waiting || works) +
+      [open, place.at === "workspace" ? place.name : workspaceName(threads)].filter(Boolean).join(" – ");
   }, [questions, threads, route]);
 
   useEffect(() => {
@@ -39,7 +42,7 @@ export function Announcer() {
       known.current.add(question.requestId);
       const text =
         question.kind === "approval" ? about(question.params) : (question.params.questions[0]?.question ?? "");
-      notify(question.kind === "approval" ? "Approval needed" : "The agent asks", text, question.threadId);
+      notifyOf(question.kind === "approval" ? "Approval needed" : "The agent asks", text, question.threadId);
     }
   }, [questions]);
 
@@ -68,16 +71,20 @@ const about = ({ approvalType, operation, target }: ApprovalRequestParams) =>
 
 function ended(thread: ThreadSummary, outcome: string) {
   if (outcome !== "cancelled")
-    notify(outcome === "failed" ? "A Turn has failed" : "The agent is done", thread.displayName ?? "", thread.id);
+    notifyOf(outcome === "failed" ? "A Turn has failed" : "The agent is done", thread.displayName ?? "", thread.id);
 }
 
-function notify(title: string, body: string, threadId: string) {
+const notifyOf = (title: string, body: string, threadId: string) =>
+  notify(title, body, threadId, () => go(links.thread(threadId)));
+
+/** Shows a notification of the browser to a user who looks elsewhere and wants them. A click calls `open`. */
+export function notify(title: string, body: string, tag: string, open: () => void) {
   if (document.visibilityState === "visible" && document.hasFocus()) return;
   if (recall("notify") !== "on" || !("Notification" in window) || Notification.permission !== "granted") return;
-  const note = new Notification(title, { body: marked(body).slice(0, 200), tag: threadId });
+  const note = new Notification(title, { body: marked(body).slice(0, 200), tag });
   note.onclick = () => {
     window.focus();
-    go(links.thread(threadId));
+    open();
     note.close();
   };
 }
