@@ -99,6 +99,8 @@ mod mcp_runtime;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod node;
+#[cfg(test)]
 mod one_server;
 mod ordering;
 #[cfg(test)]

@@ -186,6 +186,7 @@ fn latest(thread: &LatestThread) -> Latest {
 #[cfg(test)]
 mod tests {
     use bobbin_store_sqlite::{Options, SqliteStore};
+    use bobbin_workspace::State;
 
     use super::*;
 
@@ -227,6 +228,7 @@ mod tests {
 
         std::fs::write(pot.database(), "no database").unwrap();
         let held = tea.hold().await.unwrap();
+        held.announce(&State::of_this_process(), None).unwrap();
         let store = SqliteStore::open(&tea.database(), Options::default())
             .await
             .unwrap();

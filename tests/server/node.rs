@@ -1,0 +1,414 @@
+//! Several workspaces at the one address of a node.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use bobbin_testkit::{Client, Link};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Child;
+use tokio::time::{Duration, Instant, sleep};
+use tokio_tungstenite::tungstenite::Error;
+
+use crate::support::{PATIENCE, Workspace, rich, state_folder};
+
+/// A node that serves `tea` and `pot`, two folders of a home.
+struct Node {
+    home: Workspace,
+    child: Child,
+    address: String,
+    token: String,
+}
+
+impl Node {
+    async fn start() -> Self {
+        Self::in_home(Workspace::new(), "ws://127.0.0.1:0").await
+    }
+
+    async fn in_home(home: Workspace, listen: &str) -> Self {
+        for name in ["tea", "pot"] {
+            std::fs::create_dir_all(home.path().join(name)).unwrap();
+            let added = home.run(&["workspace", "add", name]).await;
+            assert!(
+                added.status.success(),
+                "{}",
+                String::from_utf8_lossy(&added.stderr)
+            );
+        }
+        let child = home
+            .bobbin(&["node", "--listen", listen])
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let record = home.state().join("node.lock");
+        let pid = child.id();
+        let address = loop_until("the node listens", || {
+            let text = std::fs::read_to_string(&record).ok()?;
+            let record: Value = serde_json::from_str(&text).ok()?;
+            (record["pid"].as_u64() == pid.map(u64::from))
+                .then(|| record["address"].as_str().unwrap().to_owned())
+        })
+        .await;
+        let token = home.run(&["token"]).await;
+        let token = String::from_utf8(token.stdout).unwrap().trim().to_owned();
+        Self {
+            home,
+            child,
+            address,
+            token,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}/{path}?token={}", self.address, self.token)
+    }
+
+    async fn client(&self, workspace: &str) -> Client {
+        let link = Link::web_socket(&self.at(&format!("w/{workspace}/ws"))).await;
+        Client::ready(link, "me", rich()).await
+    }
+
+    /// The server's process of a workspace; `None` where none runs.
+    fn server(&self, name: &str) -> Option<i32> {
+        server(self.home.state(), &self.path(name))
+    }
+
+    /// Ends the node and the servers.
+    async fn end(mut self) {
+        self.child.kill().await.unwrap();
+        self.home.run(&["stop", "--all"]).await;
+    }
+}
+
+fn server(state: &Path, root: &Path) -> Option<i32> {
+    let text = std::fs::read_to_string(state_folder(state, root).join("bobbin.json")).ok()?;
+    let state: Value = serde_json::from_str(&text).ok()?;
+    let pid = i32::try_from(state["pid"].as_i64()?).ok()?;
+    Path::new(&format!("/proc/{pid}")).exists().then_some(pid)
+}
+
+async fn loop_until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn kill(pid: i32) {
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
+}
+
+#[tokio::test]
+async fn each_workspace_is_at_its_name_and_its_server_is_that_of_every_program() {
+    let node = Node::start().await;
+    let mut tea = node.client("tea").await;
+    let mut pot = node.client("pot").await;
+    for (client, name) in [(&mut tea, "tea"), (&mut pot, "pot")] {
+        let thread = client.start_thread().await;
+        client.start_turn(&thread, "run `echo hot > cup`").await;
+        let asked = client.wait_for("item/approval/request").await;
+        client.reply(&asked, json!({ "decision": "accept" })).await;
+        client.wait_for("turn/completed").await;
+        assert!(node.path(name).join("cup").exists());
+    }
+    let pid = node.server("tea").unwrap();
+    let tea_path = node.path("tea");
+    let workspace = tea_path.to_str().unwrap();
+    for args in [
+        &["exec", "--workspace", workspace, "say hello"][..],
+        &["threads", "--workspace", workspace],
+    ] {
+        let output = node.home.run(args).await;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {said}");
+    }
+    assert_eq!(node.server("tea"), Some(pid), "they have joined the same server");
+    let listed = tea
+        .call("thread/list", json!({ "identity": { "channelName": "test" } }))
+        .await;
+    assert_eq!(listed["data"].as_array().unwrap().len(), 2, "{listed}");
+    node.end().await;
+}
+
+#[tokio::test]
+async fn an_editor_is_at_the_workspaces_address_too() {
+    let node = Node::start().await;
+    let mut editor = Client::new(Link::web_socket(&node.at("w/tea/eca")).await);
+    let folders = json!([{ "uri": format!("file://{}", node.path("tea").display()), "name": "tea" }]);
+    let hello = json!({
+        "clientInfo": { "name": "sketchpad" },
+        "capabilities": { "codeAssistant": { "chat": true } },
+        "workspaceFolders": folders,
+    });
+    let answer = editor.call("initialize", hello).await;
+    assert_eq!(answer["models"], json!(["offline"]));
+    node.end().await;
+}
+
+#[tokio::test]
+async fn who_may_connect_is_checked_at_the_node_and_a_wrong_name_is_said() {
+    let node = Node::start().await;
+    for path in ["w/tea/ws", "w/tea/eca", "node/ws", "w/none/ws"] {
+        for token in ["", "?token=wrong"] {
+            let refused = tokio_tungstenite::connect_async(format!("{}/{path}{token}", node.address)).await;
+            assert!(
+                matches!(refused, Err(Error::Http(answer)) if answer.status() == 401),
+                "{path}{token}"
+            );
+        }
+    }
+    let missing = tokio_tungstenite::connect_async(node.at("w/tea/other")).await;
+    assert!(matches!(missing, Err(Error::Http(answer)) if answer.status() == 404));
+    let mut client = Client::new(Link::web_socket(&node.at("w/none/ws")).await);
+    let closed = client
+        .find("a close", |message| message.get("close").is_some())
+        .await;
+    assert_eq!(
+        (&closed["close"], &closed["reason"]),
+        (&json!(1011), &json!("no workspace has the name none"))
+    );
+    node.end().await;
+}
+
+#[tokio::test]
+async fn the_list_says_what_goes_on_and_follows_changes() {
+    let node = Node::start().await;
+    let mut watcher = Client::new(Link::web_socket(&node.at("node/ws")).await);
+    let named = |message: &Value, name: &str| {
+        let all = message["params"]["workspaces"].as_array();
+        let found = all.and_then(|all| all.iter().find(|one| one["name"] == name));
+        found.cloned().unwrap_or_default()
+    };
+    watcher
+        .find("both", |message| {
+            !named(message, "tea").is_null() && !named(message, "pot").is_null()
+        })
+        .await;
+    let mut client = node.client("pot").await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "run `echo hot > cup`").await;
+    let asked = client.wait_for("item/approval/request").await;
+    let waits = watcher
+        .find("a question", |message| named(message, "pot")["waiting"] == 1)
+        .await;
+    let pot = named(&waits, "pot");
+    assert_eq!(
+        (&pot["openTurns"], &pot["latest"]["threadId"], &pot["isRunning"]),
+        (&json!(1), &json!(thread), &json!(true))
+    );
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    let done = watcher
+        .find("the end", |message| named(message, "pot")["openTurns"] == 0)
+        .await;
+    let words = named(&done, "pot")["latest"]["words"].clone();
+    assert!(words.as_str().unwrap().contains("echo hot"), "{words}");
+
+    std::fs::create_dir(node.path("Milk Jug")).unwrap();
+    let add = json!({ "path": node.path("Milk Jug") });
+    assert_eq!(watcher.call("workspace/add", add).await["name"], "milk-jug");
+    watcher
+        .find("the jug", |message| !named(message, "milk-jug").is_null())
+        .await;
+    watcher
+        .call("workspace/remove", json!({ "name": "milk-jug" }))
+        .await;
+    watcher
+        .find("no jug", |message| {
+            message["method"] == "workspace/listChanged" && named(message, "milk-jug").is_null()
+        })
+        .await;
+    for (method, params, reason) in [
+        ("workspace/add", json!({ "path": "tea" }), "absolute"),
+        (
+            "workspace/add",
+            json!({ "path": node.path("none") }),
+            "cannot be opened",
+        ),
+        (
+            "workspace/add",
+            json!({ "path": node.path("tea"), "name": "pot" }),
+            "already",
+        ),
+        ("workspace/remove", json!({ "name": "milk-jug" }), "no workspace"),
+    ] {
+        let error = watcher.error(method, params).await;
+        let said = error["message"].as_str().unwrap();
+        assert!(
+            error["code"] == -32602 && said.contains(reason),
+            "{method}: {error}"
+        );
+    }
+    node.end().await;
+}
+
+#[tokio::test]
+async fn a_killed_server_starts_again_at_once_and_its_question_is_asked_again() {
+    let node = Node::start().await;
+    let mut client = node.client("tea").await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "run `echo hot > cup`").await;
+    client.wait_for("item/approval/request").await;
+    let killed = node.server("tea").unwrap();
+    kill(killed);
+    let closed = client
+        .find("a close", |message| message.get("close").is_some())
+        .await;
+    assert_eq!(closed["close"], 1012);
+    loop_until("another server", || {
+        node.server("tea").filter(|pid| *pid != killed)
+    })
+    .await;
+    let mut client = node.client("tea").await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    client.wait_for("turn/completed").await;
+    assert_eq!(
+        std::fs::read_to_string(node.path("tea").join("cup")).unwrap(),
+        "hot\n"
+    );
+    node.end().await;
+}
+
+#[tokio::test]
+async fn a_stopped_server_stays_stopped_until_a_client_comes_and_a_node_that_ends_stops_none() {
+    let mut node = Node::start().await;
+    let client = node.client("tea").await;
+    let before = node.server("tea").unwrap();
+    loop_until("both run", || node.server("pot")).await;
+    let stopped = node.home.run(&["stop", "--all"]).await;
+    assert!(stopped.status.success());
+    drop(client);
+    // The node would have started it by then.
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!((node.server("tea"), node.server("pot")), (None, None));
+    let client = node.client("tea").await;
+    let after = node.server("tea").unwrap();
+    assert_ne!(before, after);
+    let pid = i32::try_from(node.child.id().unwrap()).unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
+    let ended = tokio::time::timeout(PATIENCE, node.child.wait()).await.unwrap();
+    assert!(ended.unwrap().success());
+    assert_eq!(node.server("tea"), Some(after));
+    drop(client);
+    node.home.run(&["stop", "--all"]).await;
+}
+
+/// Starts the server of a workspace that ends when nothing has used it for a moment.
+async fn short_lived(node: &Node, name: &str) -> Child {
+    let path = node.path(name);
+    let mut child = node
+        .home
+        .bobbin(&[
+            "detached",
+            "--workspace",
+            path.to_str().unwrap(),
+            "--idle-ms",
+            "300",
+        ])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"{}").await.unwrap();
+    loop_until("the server runs", || node.server(name)).await;
+    child
+}
+
+#[tokio::test]
+async fn a_server_with_a_job_stays_at_a_node_and_one_without_ends() {
+    let node = Node::start().await;
+    loop_until("both run", || node.server("tea").and(node.server("pot"))).await;
+    node.home.run(&["stop", "--all"]).await;
+    let (mut tea, mut pot) = (short_lived(&node, "tea").await, short_lived(&node, "pot").await);
+    let mut client = node.client("tea").await;
+    let config =
+        json!({ "identity": { "channelName": "test" }, "config": { "approvalPolicy": "autoApprove" } });
+    let thread = client.call("thread/start", config).await["thread"]["id"].clone();
+    let job = json!({ "action": "add", "message": "say hello", "everySeconds": 3600 });
+    let input = json!([{ "type": "text", "text": format!("call `Cron` with {job}") }]);
+    client
+        .call("turn/start", json!({ "threadId": thread, "input": input }))
+        .await;
+    client.wait_for("turn/completed").await;
+    let jobs = client.call("cron/list", json!({})).await;
+    assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1, "{jobs}");
+    drop(client);
+    drop(node.client("pot").await);
+    tokio::time::timeout(PATIENCE, pot.wait()).await.unwrap().unwrap();
+    sleep(Duration::from_millis(900)).await;
+    assert!(tea.try_wait().unwrap().is_none(), "its job runs every hour");
+    let mut client = node.client("tea").await;
+    let jobs = client.call("cron/list", json!({})).await;
+    let id = jobs["jobs"][0]["id"].clone();
+    client.call("cron/remove", json!({ "jobId": id })).await;
+    drop(client);
+    tokio::time::timeout(PATIENCE, tea.wait()).await.unwrap().unwrap();
+    node.end().await;
+}
+
+#[tokio::test]
+async fn a_node_that_other_machines_reach_changes_no_file_of_the_user() {
+    let own = json!({ "server": { "name": "pantry", "command": "mine", "enabled": false }, "scope": "user" });
+    let file = |home: &Workspace| std::fs::read_to_string(home.path().join(".craft/config.json"));
+    let node = Node::in_home(Workspace::new(), "ws://0.0.0.0:0").await;
+    let mut client = node.client("tea").await;
+    client.error("mcp/upsert", own.clone()).await;
+    assert!(file(&node.home).is_err());
+    node.end().await;
+    let node = Node::start().await;
+    let mut client = node.client("tea").await;
+    client.call("mcp/upsert", own).await;
+    assert!(file(&node.home).unwrap().contains("mine"));
+    node.end().await;
+}
+
+#[tokio::test]
+async fn commands_find_the_node_and_a_second_one_is_refused() {
+    let node = Node::start().await;
+    let status = node.home.run(&["node", "status", "--json"]).await;
+    assert!(status.status.success());
+    let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!(status["node"]["pid"], node.child.id().unwrap());
+    assert_eq!(status["workspaces"].as_array().unwrap().len(), 2);
+    let second = node.home.run(&["node"]).await;
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(
+        !second.status.success() && said.contains("a node runs already"),
+        "{said}"
+    );
+    let path = node.path("tea");
+    let open = node
+        .home
+        .run(&["open", "--print", "--workspace", path.to_str().unwrap()])
+        .await;
+    let page = String::from_utf8(open.stdout).unwrap();
+    assert!(page.contains("/w/tea/"), "{page}");
+    let list = node.home.run(&["workspace", "list"]).await;
+    let list = String::from_utf8(list.stdout).unwrap();
+    let names: Vec<_> = list
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(names, ["pot", "tea"]);
+    for wanted in ["pot", path.to_str().unwrap()] {
+        let removed = node.home.run(&["workspace", "remove", wanted]).await;
+        assert!(
+            removed.status.success(),
+            "{}",
+            String::from_utf8_lossy(&removed.stderr)
+        );
+    }
+    let list = node.home.run(&["workspace", "list"]).await;
+    assert!(list.stdout.is_empty());
+    node.end().await;
+}
