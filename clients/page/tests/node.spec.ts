@@ -79,6 +79,20 @@ test("pages go on when the node was killed and starts again", async ({ page, con
   await expect(ends(page)).toHaveCount(2);
 });
 
+test("a device is paired for all workspaces", async ({ page, bench }) => {
+  await page.goto("/w/");
+  await page.getByRole("button", { name: "Pair a device…" }).click();
+  const code = page.getByRole("dialog").locator("code").first();
+  await expect(code).toContainText(`${bench.origin}/w/#`);
+  const address = (await code.textContent()) ?? "";
+  await page.evaluate(() => localStorage.clear());
+  await page.goto("about:blank");
+  await page.goto(address);
+  await expect(page.getByRole("heading", { name: "Workspaces" })).toBeVisible();
+  await page.goto("/w/tea/");
+  await expect(page.getByRole("heading", { name: "New Thread" })).toBeVisible();
+});
+
 test("an address of no workspace says so", async ({ page }) => {
   await page.goto("/w/saucer/");
   await expect(page.getByText("no workspace has the name saucer")).toBeVisible();

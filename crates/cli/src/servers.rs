@@ -48,6 +48,7 @@ pub(crate) async fn ps(ps: Ps) -> anyhow::Result<ExitCode> {
         if ps.json {
             console::data(&json!({
                 "workspace": workspace.root,
+                "name": workspace.name(),
                 "pid": server.pid,
                 "version": server.version,
                 "startedAt": server.started_at,

@@ -124,9 +124,17 @@ impl Shared {
         Ok(self.seen(&workspace).await.named(path))
     }
 
-    /// Returns every known workspace.
+    /// Returns every known workspace, and those that the user has named for a node.
     pub(crate) async fn list(&self) -> Vec<AppServer> {
         let mut all = self.registry.views();
+        let state = self.settings.state.clone();
+        let named = tokio::task::spawn_blocking(move || state.named()).await;
+        for named in named.into_iter().flatten().flatten() {
+            let is_known = |view: &AppServer| view.canonical_workspace_path == named.root;
+            if !all.iter().any(is_known) {
+                all.push(AppServer::stopped(&named.root));
+            }
+        }
         for view in &mut all {
             let root = view.canonical_workspace_path.clone();
             if !has_server(view.state)

@@ -6,12 +6,12 @@
 //!
 //! Has no state but its record: the names of workspaces and the paired browsers are files of the state directory.
 
-mod keeper;
 mod list;
 mod methods;
 mod node;
 mod record;
 mod relay;
+mod supervisor;
 pub mod wire;
 
 pub use methods::ask;

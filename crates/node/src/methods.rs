@@ -60,7 +60,7 @@ fn handlers(shared: &Arc<Shared>) -> Handlers {
         })
         .on_call(wire::INVITE, move |_, params: InviteParams| {
             let shared = invites.clone();
-            async move { invite(&shared, &params).map_err(refusal) }
+            async move { invite(&shared, &params).map_err(|error| refusal(&error)) }
         })
 }
 
@@ -68,10 +68,11 @@ async fn blocking<R: Send + 'static>(
     work: impl FnOnce() -> anyhow::Result<R> + Send + 'static,
 ) -> Result<R, HandlerError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(error.into())).map_err(refusal)
+    done.unwrap_or_else(|error| Err(error.into()))
+        .map_err(|error| refusal(&error))
 }
 
-fn refusal(error: anyhow::Error) -> HandlerError {
+fn refusal(error: &anyhow::Error) -> HandlerError {
     ErrorObject::new(code::INVALID_PARAMS, format!("{error:#}")).into()
 }
 
@@ -96,9 +97,10 @@ fn remove(shared: &Shared, params: Named) -> anyhow::Result<Named> {
 fn invite(shared: &Shared, params: &InviteParams) -> anyhow::Result<Invitation> {
     let shown = &shared.shown;
     let page_url = shown.page.clone().context("this build has no page")?;
-    let code = match shown.is_guarded {
-        true => Some(shown.devices.invite(params.label.as_deref())?.text),
-        false => None,
+    let code = if shown.is_guarded {
+        Some(shown.devices.invite(params.label.as_deref())?.text)
+    } else {
+        None
     };
     Ok(Invitation {
         code,

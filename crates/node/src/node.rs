@@ -14,11 +14,11 @@ use bobbin_workspace::{StateDirectory, Workspace};
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::keeper::Keepers;
 use crate::list::WorkspaceList;
 use crate::methods::NodeClients;
 use crate::record::{NodeLock, NodeRecord};
 use crate::relay::Relay;
+use crate::supervisor::Supervisors;
 
 /// Name of the node's socket in the state directory.
 pub(crate) const SOCKET: &str = "node.sock";
@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     /// Whether other machines can reach the node.
     pub(crate) is_open: bool,
     pub(crate) list: WorkspaceList,
-    pub(crate) keepers: Keepers,
+    pub(crate) supervisors: Supervisors,
     pub(crate) stop: CancellationToken,
 }
 
@@ -88,7 +88,7 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
     let shared = Arc::new(Shared {
         is_open: !bound.address().ip().is_loopback(),
         list: WorkspaceList::new(settings.state.clone()),
-        keepers: Keepers::new(),
+        supervisors: Supervisors::new(),
         shown,
         settings,
         stop: stop.clone(),
@@ -97,7 +97,7 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
     // Open Turns go on and jobs run again, before a client comes. A server with nothing to do ends soon.
     for named in shared.settings.state.named()? {
         match Workspace::find(Some(&named.root), shared.settings.state.clone()) {
-            Ok(workspace) => shared.keepers.keep(&shared, &workspace),
+            Ok(workspace) => shared.supervisors.supervise(&shared, &workspace),
             Err(error) => tracing::warn!(name = named.name, %error, "a workspace is not served"),
         }
     }
@@ -130,7 +130,7 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
         }
     }
     shared.stop.cancel();
-    shared.keepers.ended().await;
+    shared.supervisors.ended().await;
     drop(lock);
     Ok(())
 }

@@ -13,7 +13,7 @@ const NAME: &str = "node.lock";
 /// Most bytes of it that are read.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// What a running node says of itself.
+/// The record of a running node, written by its process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeRecord {

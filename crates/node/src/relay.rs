@@ -1,6 +1,6 @@
 //! A client of the node, joined to the server of its workspace: whole messages from one to the other, unread.
 //!
-//! Holds one batch each way. A side that does not read holds the other one.
+//! Has one batch in memory each way. A side that does not read stops the other one.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ async fn server(
     };
     let launch = (shared.settings.launch)(&workspace)?;
     let joined = join(&workspace, &hello, Some(&launch)).await?;
-    shared.keepers.keep(shared, &workspace);
+    shared.supervisors.supervise(shared, &workspace);
     Ok(joined.transport)
 }
 
@@ -75,7 +75,7 @@ async fn find(shared: Arc<Shared>, name: String) -> anyhow::Result<Workspace> {
     tokio::task::spawn_blocking(find).await?
 }
 
-/// Passes messages on until one side has ended. Returns the reason to tell the client.
+/// Passes messages on until one side has ended. Returns the close reason for the client.
 async fn pass(client: &mut Transport, server: &mut Transport) -> CloseReason {
     tokio::select! {
         () = copy(&mut *client.reader, &mut *server.writer) => CloseReason::default(),

@@ -92,7 +92,7 @@ pub fn files_of_node() -> Router {
 }
 
 fn of_node<Files: Embed>() -> Router {
-    // The address of a workspace without its last slash is the one that people type.
+    // Users type the address of a workspace without its last slash.
     let with_slash = async |uri: Uri| Redirect::permanent(&format!("{}/", uri.path()));
     of::<Files>(&["/w/", "/w/{name}/"])
         .route("/", get(async || Redirect::temporary("/w/")))
@@ -278,6 +278,24 @@ mod tests {
                 (found.as_u16(), header(CONTENT_TYPE), header(CACHE_CONTROL)),
                 (status, kind, cache)
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_node_has_the_page_at_every_workspace_and_at_their_list() {
+        for (path, status, location) in [
+            ("/", 307, "/w/"),
+            ("/w/", 200, ""),
+            ("/w/tea/", 200, ""),
+            ("/w/tea", 308, "/w/tea/"),
+            ("/w/tea/more", 404, ""),
+            ("/icon.svg", 200, ""),
+        ] {
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            let answer = of_node::<Fixture>().oneshot(request).await.unwrap();
+            let to = answer.headers().get("location");
+            let to = to.map_or("", |to| to.to_str().unwrap());
+            assert_eq!((answer.status().as_u16(), to), (status, location), "{path}");
         }
     }
 

@@ -1,11 +1,11 @@
-//! What goes on in a database that another process may have open, for a list of workspaces.
+//! The overview of a database that another process may have open, for a list of workspaces.
 
 use std::path::Path;
 
 use bobbin_model::{Event, ItemBody, ThreadId, UnixMillis};
 use bobbin_store::StoreError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Connection, QueryBuilder, Sqlite};
+use sqlx::{ConnectOptions, Connection as _, QueryBuilder, Sqlite};
 
 use crate::failure::{Failure, store_error};
 use crate::read::IS_FOR_USERS;
@@ -93,7 +93,6 @@ impl OverviewReader {
 }
 
 async fn read(connection: &mut SqliteConnection) -> Result<Overview, Failure> {
-    let mut connection = connection.begin().await?;
     let (running, waiting): (u32, u32) = sqlx::query_as(
         "SELECT count(*), coalesce(sum(waiting_approval OR waiting_input), 0) FROM thread WHERE deleted_at IS NULL \
          AND thread_id IN (SELECT thread_id FROM turn WHERE completed_at IS NULL)",
@@ -114,7 +113,7 @@ async fn read(connection: &mut SqliteConnection) -> Result<Overview, Failure> {
         Some((id, title, active_at)) => {
             let id = ThreadId::new(id);
             Some(LatestThread {
-                words: words(&mut connection, &id).await?,
+                words: words(connection, &id).await?,
                 id,
                 title,
                 active_at: UnixMillis(active_at),

@@ -1,12 +1,14 @@
 //! All workspaces of a node: what needs an answer in any of them, and the workspaces themselves.
-import type { Client } from "@bobbin/client";
+import type { Client, DeviceInviteResult } from "@bobbin/client";
 import { type FormEvent, useEffect, useMemo, useRef, useState } from "react";
 import { links } from "../app/route";
-import { workspacePage } from "../app/place";
+import { NODE, workspacePage } from "../app/place";
 import { ClientContext, makeClient, useQuestions } from "../server/context";
 import { ThreadListProvider, useAllThreads } from "../server/threads";
+import { Invitation } from "../settings/Devices";
 import { marked, markedInLine, threadTitle } from "../text/marked";
 import { fullTime, shortTime } from "../ui/format";
+import { Dialog } from "../ui/Dialog";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { complain, say } from "../ui/toast";
@@ -54,6 +56,7 @@ export default function Overview({ onOut }: { onOut: (why: string) => void }) {
       <header className="bar">
         <h1 className="grow">Workspaces</h1>
         <NotifySwitch />
+        <Pair disabled={!live} />
       </header>
       <div role="status" className={problem && !live ? "offline" : undefined}>
         {problem && !live && `No connection: ${problem} Trying again…`}
@@ -75,7 +78,7 @@ export default function Overview({ onOut }: { onOut: (why: string) => void }) {
             <Row key={workspace.name} workspace={workspace} />
           ))}
         </ul>
-        <Add />
+        <Add disabled={!live} />
       </section>
     </main>
   );
@@ -144,8 +147,34 @@ function remove({ name, path }: WorkspaceInfo) {
   );
 }
 
+/** A code for another browser, such as that of a phone. It is for all workspaces. */
+function Pair({ disabled }: { disabled: boolean }) {
+  const [invited, setInvited] = useState<DeviceInviteResult>();
+  const path = (url: string) => new URL(NODE, url).href;
+  const invite = () =>
+    node
+      .request("device/invite", {})
+      .then(
+        ({ code, pageUrl, remoteUrls }) =>
+          setInvited({ ...(code && { code }), pageUrl: path(pageUrl), remoteUrls: remoteUrls.map(path) }),
+        complain,
+      );
+  return (
+    <>
+      <button type="button" className="btn small" disabled={disabled} onClick={() => void invite()}>
+        Pair a device…
+      </button>
+      {invited && (
+        <Dialog title="Pair a device" onClose={() => setInvited(undefined)}>
+          <Invitation invited={invited} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
 /** The form that adds a folder. */
-function Add() {
+function Add({ disabled }: { disabled: boolean }) {
   const [path, setPath] = useState("");
   const [error, setError] = useState("");
   function submit(event: FormEvent) {
@@ -170,7 +199,7 @@ function Add() {
         autoComplete="off"
         spellCheck={false}
       />
-      <button type="submit" className="btn" disabled={!path.trim()}>
+      <button type="submit" className="btn" disabled={disabled || !path.trim()}>
         Add folder
       </button>
       <div role="alert" className="only-text">

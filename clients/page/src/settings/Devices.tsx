@@ -58,7 +58,8 @@ export function Devices() {
   );
 }
 
-function Invitation({ invited }: { invited: DeviceInviteResult }) {
+/** The addresses and the code for another browser. */
+export function Invitation({ invited }: { invited: DeviceInviteResult }) {
   const { code, pageUrl, remoteUrls } = invited;
   if (!code) return <p className="note">Browsers of this machine need no code: {pageUrl}</p>;
   const addresses = [...remoteUrls, pageUrl].map((url) => `${url}#${code}`);

@@ -10,7 +10,7 @@ export interface MenuEntry {
 
 interface Props {
   label: string;
-  /** Whether the list begins at the left of the button: the button is at the left of the page. */
+  /** Whether the list extends to the right of the button, which is at the left of the page. */
   toRight?: boolean;
   children: ReactNode;
   entries: MenuEntry[];

@@ -1,7 +1,6 @@
 //! Starts the server of a workspace again that was killed or has crashed.
 //!
-//! One task for each server that the node knows to run. A server that ends in order tells it so, and is started by the next
-//! client.
+//! One task for each server that the node has joined. A server that ends in order answers it, and is started by the next client.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -27,13 +26,13 @@ const LAST_PAUSE: Duration = Duration::from_mins(5);
 const LASTING: Duration = Duration::from_mins(1);
 
 /// The tasks, by workspace.
-pub(crate) struct Keepers {
+pub(crate) struct Supervisors {
     known: Mutex<HashSet<PathBuf>>,
     tasks: TaskTracker,
     starts: Semaphore,
 }
 
-impl Keepers {
+impl Supervisors {
     pub(crate) fn new() -> Self {
         Self {
             known: Mutex::default(),
@@ -43,7 +42,7 @@ impl Keepers {
     }
 
     /// Has the server of a workspace run, and started again when it does not end in order.
-    pub(crate) fn keep(&self, shared: &Arc<Shared>, workspace: &Workspace) {
+    pub(crate) fn supervise(&self, shared: &Arc<Shared>, workspace: &Workspace) {
         if !self.known.lock().insert(workspace.root.clone()) {
             return;
         }
@@ -53,11 +52,11 @@ impl Keepers {
                 () = run(&shared, &workspace) => {}
                 () = shared.stop.cancelled() => {}
             }
-            shared.keepers.known.lock().remove(&workspace.root);
+            shared.supervisors.known.lock().remove(&workspace.root);
         });
     }
 
-    /// Waits for the tasks, after the node was told to stop.
+    /// Waits for the tasks, once the node stops.
     pub(crate) async fn ended(&self) {
         self.tasks.close();
         self.tasks.wait().await;
@@ -101,7 +100,7 @@ async fn one(shared: &Shared, workspace: &Workspace) -> anyhow::Result<Ended> {
     };
     let launch = (shared.settings.launch)(workspace)?;
     let joined = {
-        let _one = shared.keepers.starts.acquire().await?;
+        let _one = shared.supervisors.starts.acquire().await?;
         join(workspace, &hello, Some(&launch)).await?
     };
     let peer = Peer::start(joined.transport, PeerOptions::default(), |_| Handlers::new())?;
