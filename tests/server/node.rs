@@ -392,7 +392,9 @@ async fn commands_find_the_node_and_a_second_one_is_refused() {
         .run(&["open", "--print", "--workspace", path.to_str().unwrap()])
         .await;
     let page = String::from_utf8(open.stdout).unwrap();
-    assert!(page.contains("/w/tea/"), "{page}");
+    assert!(page.contains("/w/tea/#"), "{page}");
+    let elsewhere = node.home.run(&["open", "--print"]).await;
+    assert!(!elsewhere.status.success(), "the node does not serve the home");
     let list = node.home.run(&["workspace", "list"]).await;
     let list = String::from_utf8(list.stdout).unwrap();
     let names: Vec<_> = list

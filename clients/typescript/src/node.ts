@@ -67,7 +67,7 @@ export async function findServer(options: FindOptions = {}): Promise<{ url: stri
   // The command prints the address of the page with a code for a browser, which stays unused.
   const page = await run(options, "open", "--print");
   const token = (options.env ?? process.env).BOBBIN_TOKEN || (await run(options, "token"));
-  const url = new URL("/ws", page.replace(/^http/, "ws"));
+  const url = new URL("ws", page.replace(/^http/, "ws"));
   // Only browsers know the names below `localhost`.
   if (url.hostname.endsWith(".localhost")) url.hostname = "127.0.0.1";
   return { url: url.href, token };

@@ -78,7 +78,7 @@ enum Action {
 
 /// Opens the page.
 pub(crate) async fn open(open: Open) -> anyhow::Result<ExitCode> {
-    let invited = invite(open.workspace.as_deref(), None).await?;
+    let invited = invite(open.workspace.as_deref(), None, open.print).await?;
     let address = with_code(&invited.page_url, &invited);
     console::say(&address);
     if open.print || !has_desktop() {
@@ -97,7 +97,7 @@ pub(crate) async fn open(open: Open) -> anyhow::Result<ExitCode> {
 
 /// Shows how another device gets in.
 pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
-    let invited = invite(pair.workspace.as_deref(), pair.name.as_deref()).await?;
+    let invited = invite(pair.workspace.as_deref(), pair.name.as_deref(), false).await?;
     let Some(best) = invited.remote_urls.first() else {
         bail!(
             "no other device reaches the server: it listens on this machine only, or this machine is in no network. Serve with \
@@ -133,12 +133,20 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result<DeviceInviteResult> {
+/// Asks the server of a workspace, or the node that serves it. A node that does not serve it leads to its list, unless
+/// `only_here`.
+async fn invite(
+    workspace: Option<&Path>,
+    label: Option<&str>,
+    only_here: bool,
+) -> anyhow::Result<DeviceInviteResult> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(workspace)?;
     let server = workspace.holder();
     if server.as_ref().is_none_or(State::can_listen) {
-        if let Some(invited) = invite_at_node(&workspace, label).await? {
+        if (workspace.name().is_some() || !only_here)
+            && let Some(invited) = invite_at_node(&workspace, label).await?
+        {
             return Ok(invited);
         }
         let root = workspace.root.display();

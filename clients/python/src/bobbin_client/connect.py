@@ -175,5 +175,5 @@ async def find_server(
     # Only browsers know the names below `localhost`.
     if (parts.hostname or "").endswith(".localhost"):
         host = f"127.0.0.1:{parts.port or 80}"
-    url = f"{parts.scheme}://{host}/ws"
+    url = f"{parts.scheme}://{host}{parts.path}ws"
     return {"url": url, "token": (os.environ if env is None else env).get("BOBBIN_TOKEN") or await run("token")}
