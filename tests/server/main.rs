@@ -7,6 +7,8 @@ mod acp_rounds;
 #[cfg(test)]
 mod agent;
 #[cfg(test)]
+mod alerts;
+#[cfg(test)]
 mod apart;
 #[cfg(test)]
 mod approvals;

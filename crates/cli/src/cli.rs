@@ -20,7 +20,6 @@ use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
 use bobbin_config::Mode;
 use bobbin_local::{ListenRequest, Opened};
-use bobbin_node::NodeRecord;
 use bobbin_server::attach::Borrowed;
 use bobbin_server::exit::{self, Failure};
 use bobbin_server::listen::{Listen, Listening, TlsOptions};
@@ -30,7 +29,7 @@ use bobbin_server::signals::Signals;
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::token::TokenOptions;
 use bobbin_server::{console, managed, server, state, telemetry};
-use bobbin_workspace::Workspace;
+use bobbin_workspace::{NodeRecord, Workspace};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///

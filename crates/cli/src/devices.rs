@@ -9,11 +9,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use bobbin_model::UnixMillis;
-use bobbin_node::NodeRecord;
 use bobbin_node::wire::{self, Invitation, InviteParams};
 use bobbin_page::group::types::{DeviceInviteParams, DeviceInviteResult};
 use bobbin_page::{Device, DeviceFile};
-use bobbin_workspace::{State, Workspace, write_small};
+use bobbin_workspace::{NodeRecord, State, Workspace, write_small};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use qrcode::QrCode;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_node::{NodeRecord, Settings};
+use bobbin_node::Settings;
 use bobbin_server::attach::{self, IDLE, Start};
 use bobbin_server::listen::{Listen, Listening, TlsOptions};
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::token::TokenOptions;
 use bobbin_server::{config, console, state, telemetry};
-use bobbin_workspace::{NamedWorkspace, Workspace};
+use bobbin_workspace::{NamedWorkspace, NodeRecord, Workspace};
 use clap::{Args, Subcommand};
 use serde_json::json;
 

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use anyhow::{Context, anyhow, bail};
 use bobbin_agent::AgentSettings;
 use bobbin_agent_api::trust::TrustItem;
+use bobbin_alerts::AlertSettings;
 use bobbin_channels::settings::DeclaredChannel;
 use bobbin_children::VariableRules;
 use bobbin_engine_acp::settings::DeclaredEngine;
@@ -42,6 +43,8 @@ pub struct Config {
     pub listener: ListenerSettings,
     /// Providers and MCP servers from the options of the editor that started the server.
     pub editors_options: Option<(Map<String, Value>, Map<String, Value>)>,
+    /// Alerts outside of clients, if the user wants any.
+    pub alerts: Option<AlertSettings>,
     /// Rules and policy for calls.
     pub permissions: PermissionSettings,
     /// How durable a commit to the database is.
@@ -191,6 +194,7 @@ impl Config {
             std::mem::take(&mut file.app_server),
             std::mem::take(&mut file.hub),
         );
+        self.alerts = std::mem::take(&mut file.alerts).check()?;
         let added = self
             .add(file, &mut source)
             .and_then(|()| self.listener.set(server, hub, &mut source));

@@ -240,6 +240,11 @@ impl Threads {
         live.filter(|thread| thread.has_turn()).cloned().collect()
     }
 
+    /// Whether a Thread waits for an answer of a user: to an Approval or to a question of its model.
+    pub fn is_waiting(&self, thread: &ThreadHandle) -> bool {
+        thread.open() > 0 || !self.open_questions(thread.id()).is_empty()
+    }
+
     /// Whether an engine works: a Turn has not ended, and waits neither for a user nor for a subagent.
     pub fn is_working(&self) -> bool {
         let cells = self.live.lock();
@@ -247,7 +252,7 @@ impl Threads {
         live.iter().filter(|thread| thread.has_turn()).any(|thread| {
             let is_parent =
                 |other: &&Arc<ThreadHandle>| other.has_turn() && other.parent() == Some(thread.id());
-            thread.open() == 0 && self.open_questions(thread.id()).is_empty() && !live.iter().any(is_parent)
+            !self.is_waiting(thread) && !live.iter().any(is_parent)
         })
     }
 

@@ -4,16 +4,14 @@
 //! address names, unread. Servers are found and started as for every other program of the user, and are not the node's
 //! children: the node can end while they go on. Clients of `/node/ws` get the list of workspaces and what goes on in each.
 //!
-//! Has no state but its record: the names of workspaces and the paired browsers are files of the state directory.
+//! Has no state but its record (`bobbin_workspace::NodeRecord`): the names of workspaces and the paired browsers are files of the state directory.
 
 mod list;
 mod methods;
 mod node;
-mod record;
 mod relay;
 mod supervisor;
 pub mod wire;
 
 pub use methods::ask;
 pub use node::{Settings, run};
-pub use record::NodeRecord;

@@ -10,13 +10,12 @@ use bobbin_server::signals::Signals;
 use bobbin_transport::{
     Connections, LocalListener, MAX_BODY_BYTES, Readiness, Router, web_socket, web_socket_by,
 };
-use bobbin_workspace::{StateDirectory, Workspace};
+use bobbin_workspace::{NodeLock, NodeRecord, StateDirectory, Workspace};
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::list::WorkspaceList;
 use crate::methods::NodeClients;
-use crate::record::{NodeLock, NodeRecord};
 use crate::relay::Relay;
 use crate::supervisor::Supervisors;
 
@@ -144,6 +143,7 @@ fn record(shown: &Listening) -> NodeRecord {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         address: address.to_owned(),
         page: shown.page.clone(),
+        elsewhere: shown.elsewhere.first().cloned(),
     }
 }
 

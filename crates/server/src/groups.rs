@@ -21,5 +21,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_browse::GROUPS,
         bobbin_worktrees::GROUPS,
         bobbin_shells::GROUPS,
+        bobbin_alerts::GROUPS,
     ])
 }

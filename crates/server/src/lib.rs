@@ -2,6 +2,7 @@
 //!
 //! The command line is `cli`. This crate parses no subcommand. It reads the environment for both.
 
+mod alerts;
 pub mod attach;
 pub mod config;
 pub mod config_files;

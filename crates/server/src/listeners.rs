@@ -113,6 +113,8 @@ impl Listeners {
             *self.native.lock() = before;
             return Err(error.into());
         }
+        let elsewhere = shown.elsewhere.first().cloned();
+        self.opened.page.set(elsewhere.or_else(|| shown.page.clone()));
         self.is_open.store(true, Ordering::Release);
         self.opened.start_clock();
         let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
@@ -133,6 +135,7 @@ impl Listeners {
         *self.native.lock() = listener.before.clone();
         listener.cut.cancel();
         listener.end().await;
+        self.opened.page.set(None);
         self.is_open.store(false, Ordering::Release);
         if let Err(error) = self.held.announce(&self.state, managed::base_url()) {
             tracing::warn!(%error, "clients still find the address of a listener that is closed");

@@ -14,6 +14,7 @@ use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Features, InstructionFiles, ServerProcess, Services, SystemClock};
+use bobbin_alerts::Alerts;
 use bobbin_browse::Browse;
 use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
@@ -39,6 +40,7 @@ use bobbin_worktrees::Worktrees;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::alerts::PageAddress;
 use crate::config_files::ConfigFiles;
 use crate::environment::{children, own_environment, programs, with_search_path};
 use crate::finecode::FineCode;
@@ -99,6 +101,10 @@ pub struct Opened {
     jobs: Schedules,
     /// Snapshots of files before Turns changed them.
     undo: Option<Arc<FileUndo>>,
+    /// Its alerts outside of clients, if its user wants any.
+    alerts: Option<Alerts>,
+    /// The address of its page.
+    pub(crate) page: PageAddress,
     /// The checks of `bobbin doctor`.
     doctor: Doctor,
     /// The configuration files.
@@ -122,6 +128,9 @@ impl Opened {
         let plugins = self.plugins.clone();
         tokio::task::spawn_blocking(move || plugins.refresh()).await?;
         self.terminals.start(&self.threads);
+        if let Some(alerts) = &self.alerts {
+            alerts.begin(&self.threads);
+        }
         self.hermes.begin()?;
         let services = services(self);
         self.jobs
@@ -145,9 +154,11 @@ impl Opened {
         self.servers.let_change(None);
     }
 
-    /// Whether a Turn works, a command runs in a terminal, or a shell of the user is open. All go on without a client.
+    /// Whether a Turn works, a command runs in a terminal, a shell of the user is open, or an alert is due later. All go on
+    /// without a client.
     pub(crate) fn is_working(&self) -> bool {
-        self.threads.is_working() || self.terminals.is_any_running() || self.shells.is_any_open()
+        let has_alert = self.alerts.as_ref().is_some_and(Alerts::is_pending);
+        self.threads.is_working() || self.terminals.is_any_running() || self.shells.is_any_open() || has_alert
     }
 
     /// Whether a job is due now or later.
@@ -259,6 +270,9 @@ pub async fn prepare(
     let doctor = doctor::of_server(workspace, &own);
     let children_of_agents = children.clone();
     let shells = shells(children.clone());
+    let page = PageAddress::of(workspace);
+    let users = Environment::of_user_shell(with_search_path(managed::own_variables(), &own));
+    let alerts = crate::alerts::of(config.alerts.as_ref(), &page, &children, users);
     let git = Git::new(children, own, sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox.clone()),
@@ -307,6 +321,8 @@ pub async fn prepare(
         engines,
         engine_commands,
         _sessions_end: Arc::new(AbortOnDropHandle::new(sessions_end)),
+        alerts,
+        page,
         worktrees: Worktrees::new(git.clone(), workspace.root.clone(), workspace.worktrees()),
         git,
         shells,
@@ -550,6 +566,9 @@ pub fn services(opened: &Opened) -> Services {
     // Nothing ends what a shell leaves behind on other systems.
     if cfg!(target_os = "linux") {
         features = features.with(opened.shells.clone());
+    }
+    if let Some(alerts) = &opened.alerts {
+        features = features.with(alerts.clone());
     }
     let calls = CallsOutside::new(opened.threads.clone(), opened.servers.clone(), hooks);
     Services {

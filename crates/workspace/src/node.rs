@@ -1,12 +1,13 @@
-//! The record of the running node: `node.lock` in the state directory, locked by the node's process.
+//! The running node of a user, as its record says: `node.lock` in the state directory, locked by the node's process.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek as _, Write as _};
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-use bobbin_workspace::{StateDirectory, open_private, private_directory};
 use serde::{Deserialize, Serialize};
+
+use crate::error::Context as _;
+use crate::{StateDirectory, WorkspaceError, open_private, private_directory};
 
 /// The file.
 const NAME: &str = "node.lock";
@@ -28,10 +29,13 @@ pub struct NodeRecord {
     /// The address of its page, without a code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
+    /// The address of its page on other machines, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
 }
 
 /// The record, locked by this process.
-pub(crate) struct NodeLock(File);
+pub struct NodeLock(File);
 
 impl NodeRecord {
     /// Returns the record of the node that runs with a state directory.
@@ -46,6 +50,11 @@ impl NodeRecord {
         }
     }
 
+    /// Returns the address of a workspace's page on other machines, if there is one.
+    pub fn page_elsewhere_of(&self, name: &str) -> Option<String> {
+        self.elsewhere.as_ref().map(|page| format!("{page}w/{name}/"))
+    }
+
     /// Returns the address of a workspace's page.
     pub fn page_of(&self, name: &str) -> Option<String> {
         self.page.as_ref().map(|page| format!("{page}w/{name}/"))
@@ -57,17 +66,17 @@ impl NodeLock {
     ///
     /// # Errors
     /// The file cannot be made or locked.
-    pub(crate) fn take(state: &StateDirectory) -> anyhow::Result<Option<Self>> {
+    pub fn take(state: &StateDirectory) -> Result<Option<Self>, WorkspaceError> {
         private_directory(state.path())?;
         let path = path(state);
         let failed = || format!("{} cannot be locked", path.display());
         let mut options = OpenOptions::new();
         let options = options.create(true).truncate(false).read(true).write(true);
-        let file = open_private(&path, options).with_context(failed)?;
+        let file = open_private(&path, options).context(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error).with_context(failed),
+            Err(TryLockError::Error(error)) => Err(error).context(failed),
         }
     }
 
@@ -75,12 +84,14 @@ impl NodeLock {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn write(&mut self, record: &NodeRecord) -> anyhow::Result<()> {
-        let text = serde_json::to_vec_pretty(record)?;
-        self.0.set_len(0)?;
-        self.0.rewind()?;
-        self.0.write_all(&text)?;
-        Ok(())
+    pub fn write(&mut self, record: &NodeRecord) -> Result<(), WorkspaceError> {
+        let mut write = || {
+            let text = serde_json::to_vec_pretty(record)?;
+            self.0.set_len(0)?;
+            self.0.rewind()?;
+            self.0.write_all(&text)
+        };
+        write().context(|| "the record of the node cannot be written".to_owned())
     }
 }
 
@@ -105,6 +116,7 @@ mod tests {
             version: "a rather long version".to_owned(),
             address: "ws://127.0.0.1:9100".to_owned(),
             page: Some("http://127.0.0.1:9100/".to_owned()),
+            elsewhere: None,
         };
         for version in ["a rather long version", "1"] {
             version.clone_into(&mut record.version);
