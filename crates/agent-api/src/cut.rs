@@ -8,6 +8,11 @@ pub fn head(text: &str, limit: usize) -> (&str, bool) {
     (&text[..end], end == text.len())
 }
 
+/// Returns the last bytes of `text`, at most `limit`.
+pub fn tail(text: &str, limit: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
+}
+
 /// Returns `text` if it fits, or else its first `limit` bytes and the number of the bytes left out. For questions to users.
 pub fn head_and_rest(text: &str, limit: usize) -> Cow<'_, str> {
     let (shown, is_all) = head(text, limit);
@@ -40,6 +45,8 @@ mod tests {
     fn characters_stay_whole() {
         assert_eq!(head("aé", 2), ("a", false));
         assert_eq!(head("aé", 3), ("aé", true));
+        assert_eq!(["aé", "éa", "aé"].map(|text| tail(text, 2)), ["é", "a", "é"]);
+        assert_eq!(tail("aé", 4), "aé");
         assert_eq!(head_and_rest("aé", 3), "aé");
         assert_eq!(head_and_rest("aéé", 2), "a… (4 more bytes)");
         assert_eq!(head_and_tail("ééé", 6), "ééé");

@@ -1,10 +1,11 @@
-//! Suggestions outside of any Turn (AppServer protocol 03 §14): the contract between the dialects and the crate that asks a
-//! model. Nothing is recorded.
+//! Suggestions outside of any Turn (AppServer protocol 03 §14, ECA 21.7): the contract between the dialects and the crate
+//! that asks a model. Nothing is recorded.
 
 use std::path::PathBuf;
 
-use bobbin_model::UnixMillis;
+use bobbin_model::{ClientKeys, Effort, UnixMillis};
 use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
 
 /// Reason why there is no suggestion. The texts are for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +69,52 @@ pub struct Welcome {
     pub fingerprint: String,
 }
 
+/// The model that writes a text in an editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writer {
+    /// Its name.
+    pub model: String,
+    /// Keys of the client.
+    pub keys: ClientKeys,
+    /// Reasoning effort; `None` leaves it to the model.
+    pub effort: Option<Effort>,
+}
+
+/// A request to rewrite a text of an editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RewriteRequest {
+    /// The model that writes it.
+    pub writer: Writer,
+    /// The user's instruction.
+    pub prompt: String,
+    /// The text.
+    pub text: String,
+    /// The path of its file, which is not read.
+    pub path: Option<String>,
+}
+
+/// A piece of a rewritten text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RewritePiece {
+    /// The model has started to reason. Comes once at most.
+    Reasoning,
+    /// More of the text.
+    Text(String),
+}
+
+/// A request for the text at the cursor of an editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompletionRequest {
+    /// The model that writes it.
+    pub writer: Writer,
+    /// The text before the cursor.
+    pub before: String,
+    /// The text after it.
+    pub after: String,
+    /// The path of the file, which is not read.
+    pub path: Option<String>,
+}
+
 /// Makes suggestions. Dropping a future ends its work.
 pub trait Suggestions: Send + Sync + 'static {
     /// Suggests a commit message.
@@ -75,4 +122,14 @@ pub trait Suggestions: Send + Sync + 'static {
 
     /// Suggests first inputs.
     fn welcome(&self, request: WelcomeRequest) -> BoxFuture<'static, Result<Welcome, SuggestError>>;
+
+    /// Rewrites a text, and sends its pieces as they come.
+    fn rewrite(
+        &self,
+        request: RewriteRequest,
+        pieces: mpsc::Sender<RewritePiece>,
+    ) -> BoxFuture<'static, Result<(), SuggestError>>;
+
+    /// Completes the text at a cursor. An empty text is no completion.
+    fn complete(&self, request: CompletionRequest) -> BoxFuture<'static, Result<String, SuggestError>>;
 }

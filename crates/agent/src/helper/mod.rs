@@ -1,20 +1,30 @@
-//! Suggestions outside of any Turn: a commit message, ideas for a first input (AppServer protocol 03 §14).
+//! Suggestions outside of any Turn: a commit message, ideas for a first input (AppServer protocol 03 §14), a text that an
+//! editor rewrites or completes (ECA 21.7).
 //!
-//! Each asks the model once, without tools, and waits [`ask::LONGEST`] at most; the offline model has texts of its own.
-//! `git` reads files in a sandbox without write access. Nothing is recorded; the last ideas are cached until something
-//! changes ([`welcome::CACHED`]).
+//! Each asks the model once, without tools, and for a limited time. The offline model has commit messages and ideas of its
+//! own, and writes nothing for editors. `git` reads files in a sandbox without write access. Nothing is recorded; the last
+//! ideas are cached until something changes ([`welcome::CACHED`]).
 
 pub(super) mod ask;
 mod commit;
+mod complete;
+mod fence;
+mod rewrite;
 mod welcome;
+#[cfg(test)]
+mod writing_tests;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bobbin_agent_api::suggest::{CommitRequest, SuggestError, Suggestions, Welcome, WelcomeRequest};
+use bobbin_agent_api::suggest::{
+    CommitRequest, CompletionRequest, RewritePiece, RewriteRequest, SuggestError, Suggestions, Welcome,
+    WelcomeRequest,
+};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
 
 use bobbin_agent_api::model::Model;
 use bobbin_tools::Git;
@@ -62,6 +72,20 @@ impl Suggestions for Helpers {
             return std::future::ready(Ok(nothing)).boxed();
         }
         async move { welcome::suggest(&*own.model, &own.welcomes, &request).await }.boxed()
+    }
+
+    fn rewrite(
+        &self,
+        request: RewriteRequest,
+        pieces: mpsc::Sender<RewritePiece>,
+    ) -> BoxFuture<'static, Result<(), SuggestError>> {
+        let own = self.clone();
+        async move { rewrite::rewrite(&*own.model, request, pieces).await }.boxed()
+    }
+
+    fn complete(&self, request: CompletionRequest) -> BoxFuture<'static, Result<String, SuggestError>> {
+        let own = self.clone();
+        async move { complete::complete(&*own.model, request).await }.boxed()
     }
 }
 

@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::Services;
-use bobbin_agent_api::suggest::{CommitRequest, SuggestError, Suggestions, Welcome, WelcomeRequest};
+use bobbin_agent_api::suggest::{
+    CommitRequest, CompletionRequest, RewritePiece, RewriteRequest, SuggestError, Suggestions, Welcome,
+    WelcomeRequest,
+};
 use bobbin_testkit::Client;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::json;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::support::Server;
@@ -54,6 +58,18 @@ impl Suggestions for NoIdeas {
     }
 
     fn welcome(&self, _: WelcomeRequest) -> BoxFuture<'static, Result<Welcome, SuggestError>> {
+        std::future::pending().boxed()
+    }
+
+    fn rewrite(
+        &self,
+        _: RewriteRequest,
+        _: mpsc::Sender<RewritePiece>,
+    ) -> BoxFuture<'static, Result<(), SuggestError>> {
+        std::future::pending().boxed()
+    }
+
+    fn complete(&self, _: CompletionRequest) -> BoxFuture<'static, Result<String, SuggestError>> {
         std::future::pending().boxed()
     }
 }
