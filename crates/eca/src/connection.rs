@@ -173,7 +173,7 @@ impl EcaHandler {
         let mut offer = self.host.open(wanted).await.map_err(|failure| {
             // The connection is useless, so it ends after the answer.
             self.end(connection, End::Refused);
-            errors::cannot_open(failure.0)
+            errors::failed(failure.0)
         })?;
         offer.notices.extend(handshake::notices(&params));
         let folders = params.workspace_folders.as_deref().unwrap_or_default();

@@ -22,6 +22,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::chats::Chats;
 use crate::question;
+use crate::running::Running;
 use crate::view::View;
 use crate::wire::config::HostedServer;
 use crate::wire::content::ChatContent;
@@ -53,6 +54,8 @@ pub(crate) struct Eca {
     pub(crate) further_folders: Mutex<Vec<PathBuf>>,
     /// One permit for each prompt whose files are being read.
     pub(crate) readers: Arc<Semaphore>,
+    /// The texts that a model writes for the client.
+    pub(crate) running: Arc<Running>,
 }
 
 /// A client's knowledge of tool servers.
@@ -145,6 +148,7 @@ impl Eca {
             jobs_changed: Notify::new(),
             further_folders: Mutex::default(),
             readers: Arc::new(Semaphore::new(MAX_READERS)),
+            running: Arc::default(),
         }
     }
 

@@ -48,7 +48,7 @@ pub fn early(message: &[u8]) -> Early {
 pub fn cannot_open(initialize: &[u8], why: String) -> Bytes {
     let id = serde_json::from_slice(initialize).ok();
     let id = id.and_then(|message: Message<'_>| message.id);
-    answer(id, &errors::cannot_open(why))
+    answer(id, &errors::failed(why))
 }
 
 fn answer(id: Option<&RawValue>, error: &ErrorObject) -> Bytes {

@@ -24,12 +24,17 @@ pub(crate) fn method_not_found(method: &str) -> ErrorObject {
     ErrorObject::new(-32601, "Method not found").with_data(json!({ "method": method }))
 }
 
+/// Returns the error for a request that asks for the impossible. Editors show the message.
+pub(crate) fn refused(message: String) -> ErrorObject {
+    ErrorObject::new(-32602, message)
+}
+
 pub(crate) fn overloaded() -> ErrorObject {
     ErrorObject::new(OVERLOADED, "Server overloaded").with_data(json!({ "retryAfterMs": 250 }))
 }
 
-/// Returns the error for a workspace that cannot be served. `message` is for the user.
-pub(crate) fn cannot_open(message: String) -> ErrorObject {
+/// Returns the error for a request that cannot be served. `message` is for the user.
+pub(crate) fn failed(message: String) -> ErrorObject {
     ErrorObject::new(-32603, message)
 }
 

@@ -18,6 +18,7 @@ mod handshake;
 mod methods;
 mod question;
 mod replay;
+mod running;
 mod view;
 mod wire;
 

@@ -1,5 +1,5 @@
 //! The methods, by group. Messages of one connection are served in their order. No request waits for a model, a
-//! server of tools or a user (2.4).
+//! server of tools or a user (2.4), except a completion, whose answer a model writes.
 
 mod begin;
 mod chats;
@@ -14,6 +14,7 @@ mod rollback;
 mod select;
 mod servers;
 mod steer;
+mod writing;
 
 pub(crate) use chats::listed_chats;
 pub(crate) use query::MAX_FOLDERS;
@@ -61,7 +62,7 @@ pub(crate) struct Client {
 }
 
 /// The methods of later versions. A client that sends one speaks a later version (20.8).
-const LATER: [&str; 24] = [
+const LATER: [&str; 26] = [
     "chat/addFlag",
     "chat/clear",
     "chat/fork",
@@ -76,6 +77,7 @@ const LATER: [&str; 24] = [
     "chat/selectedAgentChanged",
     "chat/selectedModelChanged",
     "chat/update",
+    "completion/inline",
     "jobs/kill",
     "jobs/list",
     "jobs/readOutput",
@@ -85,18 +87,17 @@ const LATER: [&str; 24] = [
     "mcp/removeServer",
     "mcp/updateServer",
     "providers/list",
+    "rewrite/prompt",
     "workspace/didChangeWorkspaceFolders",
 ];
 
 /// Methods of later versions that are not served, by both parts of their names.
-const UNSERVED: [(&str, &str); 7] = [
-    ("completion", "inline"),
+const UNSERVED: [(&str, &str); 5] = [
     ("mcp", "connectServer"),
     ("mcp", "logoutServer"),
     ("providers", "login"),
     ("providers", "loginInput"),
     ("providers", "logout"),
-    ("rewrite", "prompt"),
 ];
 
 fn is_later(method: &str) -> bool {
@@ -131,6 +132,8 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
         "mcp/addServer" => servers::add(client, request, responder),
         "mcp/updateServer" => servers::update(client, request, responder),
         "mcp/removeServer" => servers::remove(client, request, responder),
+        "rewrite/prompt" => writing::rewrite(client, request, responder),
+        "completion/inline" => writing::complete(client, request, responder),
         other => responder.err(errors::method_not_found(other)),
     }
 }

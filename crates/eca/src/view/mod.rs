@@ -431,6 +431,6 @@ fn find<'a>(calls: &'a mut [Call], call_id: &str) -> Option<&'a mut Call> {
     calls.iter_mut().find(|call| call.key == call_id)
 }
 
-fn millis(from: UnixMillis, to: UnixMillis) -> u64 {
+pub(crate) fn millis(from: UnixMillis, to: UnixMillis) -> u64 {
     u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0)
 }

@@ -10,7 +10,8 @@ async fn requests_that_cannot_be_served() {
     let mut client = server.editor().await;
     for (method, params, code) in [
         ("no/such", json!({}), -32601),
-        ("completion/inline", json!({}), -32601),
+        ("completion/inline", json!({}), -32602),
+        ("rewrite/prompt", json!({ "id": "r" }), -32602),
         ("chat/prompt", json!({}), -32602),
         ("chat/prompt", json!({ "message": 7 }), -32602),
         ("chat/prompt", json!({ "message": "x", "chatId": 1.5 }), -32602),

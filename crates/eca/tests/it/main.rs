@@ -34,3 +34,5 @@ mod support;
 mod tools;
 #[cfg(test)]
 mod usage;
+#[cfg(test)]
+mod writing;

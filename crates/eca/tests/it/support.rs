@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_agent_api::Services;
+use bobbin_agent_api::suggest::Suggestions;
 use bobbin_agent_api::terminal::Terminals;
 use bobbin_agent_api::tool::{Effect, ToolSpec};
 use bobbin_agent_api::tool_server::ToolServers;
@@ -33,18 +34,20 @@ pub(crate) struct Server {
     pub(crate) threads: Arc<Threads>,
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
     pub(crate) terminals: Option<Arc<dyn Terminals>>,
+    pub(crate) suggestions: Option<Arc<dyn Suggestions>>,
     editor_tools: Arc<EditorTools>,
     pub(crate) models: Arc<Kiln>,
 }
 
 /// A host with an open core.
-struct Opened(
-    Arc<Threads>,
-    Option<Arc<dyn ToolServers>>,
-    Arc<EditorTools>,
-    Arc<Kiln>,
-    Option<Arc<dyn Terminals>>,
-);
+struct Opened {
+    threads: Arc<Threads>,
+    tool_servers: Option<Arc<dyn ToolServers>>,
+    editor_tools: Arc<EditorTools>,
+    models: Arc<Kiln>,
+    terminals: Option<Arc<dyn Terminals>>,
+    suggestions: Option<Arc<dyn Suggestions>>,
+}
 
 /// Pages of `https://tea.example/…`. Those of `slow.example` never come.
 struct Shelf;
@@ -124,20 +127,21 @@ impl Host for Opened {
             effect,
         };
         let offer = EditorServices {
-            threads: self.0.clone(),
-            models: self.3.clone(),
+            threads: self.threads.clone(),
+            models: self.models.clone(),
             tools: vec![tool("look", Effect::Reads), tool("Exec", Effect::Writes)],
             services: Services {
-                tool_servers: self.1.clone(),
-                terminals: self.4.clone(),
+                tool_servers: self.tool_servers.clone(),
+                terminals: self.terminals.clone(),
+                suggestions: self.suggestions.clone(),
                 prompts: Some(Arc::new(Prompts::new(
-                    self.0.settings().workspace.clone(),
+                    self.threads.settings().workspace.clone(),
                     None,
                     Machine::default(),
                 ))),
                 ..Services::default()
             },
-            editor_tools: self.2.clone(),
+            editor_tools: self.editor_tools.clone(),
             pages: Some(Arc::new(Shelf)),
             config_files: Vec::new(),
             home: None,
@@ -178,6 +182,7 @@ impl Server {
             threads,
             tool_servers: None,
             terminals: None,
+            suggestions: None,
             editor_tools,
             models: Arc::default(),
         }
@@ -193,6 +198,7 @@ impl Server {
             threads,
             tool_servers: None,
             terminals: None,
+            suggestions: None,
             editor_tools: Arc::default(),
             models: Arc::default(),
         }
@@ -215,13 +221,14 @@ impl Server {
         let transport = Transport::content_length(reader, writer, Limits::default());
         let serving = tokio::spawn(bobbin_eca::serve(
             transport,
-            Arc::new(Opened(
-                self.threads.clone(),
-                self.tool_servers.clone(),
-                self.editor_tools.clone(),
-                self.models.clone(),
-                self.terminals.clone(),
-            )),
+            Arc::new(Opened {
+                threads: self.threads.clone(),
+                tool_servers: self.tool_servers.clone(),
+                editor_tools: self.editor_tools.clone(),
+                models: self.models.clone(),
+                terminals: self.terminals.clone(),
+                suggestions: self.suggestions.clone(),
+            }),
         ));
         let (reader, writer) = tokio::io::split(far);
         (Client::new(Link::headers(reader, writer)), serving)
