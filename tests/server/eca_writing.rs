@@ -1,7 +1,6 @@
 //! Texts that a model writes in an editor, on the whole binary.
 
-use bobbin_testkit::model_server::{Part, Reply};
-use bobbin_testkit::{ModelServer, Script};
+use bobbin_testkit::{ModelServer, Part, Reply, Script};
 use serde_json::{Value, json};
 
 use crate::eca::{hello, start};
@@ -10,7 +9,10 @@ use crate::support::Workspace;
 #[tokio::test]
 async fn a_model_rewrites_and_completes_in_an_editor() {
     let text = |text: &str| Reply::of([Part::Text(text.to_owned())]);
-    let server = ModelServer::start(Script::of([text("```rust\nbrew(); pour();\n```"), text("pour();")]));
+    let server = ModelServer::start(Script::of([
+        text("```rust\nbrew(); pour();\n```"),
+        text("pour();"),
+    ]));
     let server = server.await.unwrap();
     let workspace = Workspace::new();
     let (_child, mut client) = start(&workspace, &["eca"]);
@@ -37,17 +39,24 @@ async fn a_model_rewrites_and_completes_in_an_editor() {
         }
     }
     assert_eq!(written, "brew(); pour();\n");
-    let asked = json!({ "docText": "brew(); \n", "docVersion": 1, "position": { "line": 1, "character": 9 } });
+    let asked =
+        json!({ "docText": "brew(); \n", "docVersion": 1, "position": { "line": 1, "character": 9 } });
     let answer = client.call("completion/inline", asked).await;
     assert_eq!(answer["items"][0]["text"], "pour();");
-    let bodies: Vec<Value> = server.asked().into_iter().map(|asked| asked.body).collect();
-    let bodies: Vec<String> = bodies
+    let asked: Vec<Value> = server.asked().into_iter().map(|asked| asked.body).collect();
+    let asked: Vec<&Value> = asked
         .iter()
         .filter(|body| body.get("messages").is_some())
-        .map(Value::to_string)
         .collect();
-    assert_eq!(bodies.len(), 2, "{bodies:?}");
-    assert!(bodies[0].contains("brew and pour") && bodies[0].contains("boil();") && !bodies[0].contains("tools"));
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    for (body, words) in asked
+        .iter()
+        .zip([["brew and pour", "boil();"], ["before the cursor", "brew();"]])
+    {
+        assert_eq!(body.get("tools"), None);
+        let body = body.to_string();
+        assert!(words.iter().all(|word| body.contains(word)), "{body}");
+    }
     // Neither is part of a chat.
     let chats = client.call("chat/list", json!({})).await;
     assert_eq!(chats, json!({ "chats": [] }));

@@ -61,6 +61,10 @@ mod eca_options;
 #[cfg(test)]
 mod eca_pictures;
 #[cfg(test)]
+mod eca_providers;
+#[cfg(test)]
+mod eca_writing;
+#[cfg(test)]
 mod editor_proxy;
 #[cfg(test)]
 mod elicitation;

@@ -18,12 +18,31 @@ pub struct ConfiguredProvider {
     pub base_url: String,
     /// Whether there is a key for it.
     pub has_key: bool,
+    /// The source of its key.
+    pub key_source: KeySource,
+    /// Whether its models are offered. Those of a built-in provider are not until it has a key.
+    pub offered: bool,
     /// Most tokens of one reply, if a setting has it.
     pub max_output_tokens: Option<u64>,
     /// Longest silence in a reply, in milliseconds.
     pub idle_ms: u64,
     /// How often a failed request is repeated.
     pub retries: u32,
+}
+
+/// The source of a provider's key in settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// No setting names one.
+    Nowhere,
+    /// The user's own file has it.
+    Stored,
+    /// A variable of the environment has it.
+    Variable(String),
+    /// A file of its own, or an editor's options have it.
+    Elsewhere,
+    /// The provider is in a project's file, and gets none.
+    Withheld,
 }
 
 /// Settings of a provider by a client; `None` leaves one unchanged.
@@ -74,7 +93,7 @@ pub type ProviderTest = (ProviderProtocol, Result<Vec<ListedModel>, ListModelsEr
 
 /// Reads, writes and tests providers.
 pub trait ModelProviders: Send + Sync + 'static {
-    /// Returns the providers whose models are offered.
+    /// Returns the providers of the files and the built-in ones.
     ///
     /// # Errors
     /// The reason why the files cannot be read, for the user.

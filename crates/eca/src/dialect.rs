@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_agent_api::terminal::TerminalNews;
 use bobbin_agent_api::tool_server::ToolServerNews;
+use bobbin_agent_api::{ConfigNews, ConfigValueNews};
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::{MAX_READERS, NoticeKind};
 use bobbin_model::{
@@ -27,6 +28,7 @@ use crate::view::View;
 use crate::wire::config::HostedServer;
 use crate::wire::content::ChatContent;
 use crate::wire::lifecycle::ShowMessage;
+use crate::wire::provider::ProviderStatus;
 use crate::wire::{self, Notification};
 
 /// The state of one client.
@@ -50,6 +52,10 @@ pub(crate) struct Eca {
     pub(crate) hosted: Mutex<Hosted>,
     /// Notified when jobs have changed since their list was sent.
     pub(crate) jobs_changed: Notify,
+    /// Notified when settings have changed, which can be those of providers.
+    pub(crate) settings_changed: Notify,
+    /// The providers as the client knows them, once it has shown interest. From then on it gets changes.
+    pub(crate) known_providers: Mutex<Option<Vec<ProviderStatus>>>,
     /// Further folders of the client's workspace, beside the served one (at most `MAX_FOLDERS`).
     pub(crate) further_folders: Mutex<Vec<PathBuf>>,
     /// One permit for each prompt whose files are being read.
@@ -146,6 +152,8 @@ impl Eca {
             shutting_down: AtomicBool::new(false),
             hosted: Mutex::default(),
             jobs_changed: Notify::new(),
+            settings_changed: Notify::new(),
+            known_providers: Mutex::default(),
             further_folders: Mutex::default(),
             readers: Arc::new(Semaphore::new(MAX_READERS)),
             running: Arc::default(),
@@ -206,6 +214,10 @@ impl Dialect for Eca {
                 if !matches!(news.change, TerminalChange::Output(_) | TerminalChange::Stalled) {
                     self.jobs_changed.notify_one();
                 }
+                return Encoded::default();
+            }
+            if news.get::<ConfigNews>().is_some() || news.get::<ConfigValueNews>().is_some() {
+                self.settings_changed.notify_one();
                 return Encoded::default();
             }
             let server = news.get::<ToolServerNews>();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::Services;
+use bobbin_agent_api::model_providers::ModelProviders;
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_core::Threads;
 use bobbin_model::{ClientKeys, Effort};
@@ -179,6 +180,8 @@ pub struct EditorServices {
     pub notices: Vec<UserNotice>,
     /// The keys of model providers that this client has.
     pub keys: ClientKeys,
+    /// The user's own file of providers, for clients that run as the server's user on its machine.
+    pub own_providers: Option<Arc<dyn ModelProviders>>,
 }
 
 /// A sentence for the user.

@@ -25,7 +25,7 @@ use bobbin_models::settings::is_built_in;
 use bobbin_settings::{FILE, edit};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::trust::TrustFile;
 use crate::{config, models};
@@ -60,6 +60,8 @@ struct Place {
     root: PathBuf,
     home: Option<PathBuf>,
     trust: TrustFile,
+    /// The providers and MCP servers of the editor that started the server, which no file has.
+    editors_options: Option<(Map<String, Value>, Map<String, Value>)>,
 }
 
 impl ConfigFiles {
@@ -69,12 +71,14 @@ impl ConfigFiles {
         trust: TrustFile,
         threads: &Arc<Threads>,
         (models, helpers): (&CurrentModels, &Helpers),
+        config: &Config,
     ) -> Self {
         Self {
             place: Place {
                 root: trust.root().to_owned(),
                 home: home.map(Path::to_owned),
                 trust,
+                editors_options: config.editors_options.clone(),
             },
             threads: Arc::downgrade(threads),
             models: models.clone(),
@@ -336,6 +340,7 @@ pub fn change(
         root: root.to_owned(),
         home: home.map(Path::to_owned),
         trust,
+        editors_options: None,
     };
     place.change(change)?;
     Ok(())
@@ -355,6 +360,7 @@ pub fn set_up(
         root: root.to_owned(),
         home: home.map(Path::to_owned),
         trust,
+        editors_options: None,
     };
     place.change(change)?;
     if !place.folders().exists() {
@@ -380,6 +386,7 @@ pub fn set(
         root: root.to_owned(),
         home: home.map(Path::to_owned),
         trust,
+        editors_options: None,
     };
     let file = if in_folder { place.folders() } else { place.own() };
     let read = || config::read_with(root, home, &place.trust.read());

@@ -128,7 +128,7 @@ impl Local {
     pub(crate) fn new(listeners: Arc<Listeners>, usage: Arc<Usage>) -> Self {
         let editors = Editors::new(listeners.held.workspace(), &listeners.config, &listeners.opened);
         Self {
-            editors: Arc::new(editors),
+            editors: Arc::new(editors.with_keys(&listeners.opened)),
             listeners,
             usage,
             one_listener: Arc::default(),

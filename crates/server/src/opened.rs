@@ -313,7 +313,7 @@ pub async fn prepare(
     let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, hosted.profiles.clone());
     let ids = Arc::new(RandomIds::default());
     let threads = Threads::new(settings, store, engine, broadcasts, ids);
-    let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
+    let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers), config);
     let deletions = Deletions::of(threads.broadcasts());
     let engine_commands = Arc::new(sessions.clone());
     let sessions_end = tokio::spawn(sessions.end_with_threads(deletions));

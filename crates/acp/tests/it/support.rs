@@ -92,6 +92,7 @@ impl Host for Opened {
             config_files: Vec::new(),
             home: None,
             keys: ClientKeys::default(),
+            own_providers: None,
             notices: vec![UserNotice {
                 kind: NoticeKind::Warning,
                 message: "The tea is cold.".to_owned(),

@@ -9,7 +9,7 @@ const CLOSING: [char; 5] = ['`', '\n', '\r', ' ', '\t'];
 pub(super) enum Unfenced {
     /// So far the text may be the first line of a fence.
     Start(String),
-    /// The text is in a fence; what was held back may be its end.
+    /// The text is in a fence; the pending part may be its end.
     Inside(String),
     /// The text has no fence.
     Without,
@@ -29,15 +29,15 @@ impl Unfenced {
     pub(super) fn push(&mut self, piece: &str) -> String {
         match self {
             Self::Without => piece.to_owned(),
-            Self::Inside(held) => {
-                held.push_str(piece);
-                let certain = held.trim_end_matches(CLOSING).len();
-                let rest = held.split_off(certain);
-                std::mem::replace(held, rest)
+            Self::Inside(pending) => {
+                pending.push_str(piece);
+                let certain = pending.trim_end_matches(CLOSING).len();
+                let rest = pending.split_off(certain);
+                std::mem::replace(pending, rest)
             }
-            Self::Start(held) => {
-                held.push_str(piece);
-                let start = held.trim_start();
+            Self::Start(pending) => {
+                pending.push_str(piece);
+                let start = pending.trim_start();
                 if let Some(fenced) = start.strip_prefix(FENCE) {
                     // The first line may name a language.
                     let Some((_, inside)) = fenced.split_once('\n') else {
@@ -50,7 +50,7 @@ impl Unfenced {
                 if FENCE.starts_with(start) {
                     return String::new();
                 }
-                let text = std::mem::take(held);
+                let text = std::mem::take(pending);
                 *self = Self::Without;
                 text
             }
@@ -60,10 +60,10 @@ impl Unfenced {
     /// Returns the rest of the text. A line break before the end of a fence stays only with `ends_line`.
     pub(super) fn end(self, ends_line: bool) -> String {
         match self {
-            Self::Start(held) => held,
+            Self::Start(pending) => pending,
             Self::Without => String::new(),
-            Self::Inside(held) => match held.trim_end().strip_suffix(FENCE) {
-                None => held,
+            Self::Inside(pending) => match pending.trim_end().strip_suffix(FENCE) {
+                None => pending,
                 Some(inside) => {
                     let line = inside.trim_end_matches([' ', '\t']);
                     let text = line.strip_suffix('\n').unwrap_or(line);

@@ -57,7 +57,7 @@ pub(super) async fn rewrite(
         unfenced: Unfenced::replacing(&request.text),
         is_started: false,
         is_reasoning: false,
-        pieces,
+        receiver: pieces,
     };
     let ends_line = request.text.ends_with('\n');
     let label = match &request.path {
@@ -88,13 +88,13 @@ struct Pieces {
     unfenced: Unfenced,
     is_started: bool,
     is_reasoning: bool,
-    pieces: mpsc::Sender<RewritePiece>,
+    receiver: mpsc::Sender<RewritePiece>,
 }
 
 impl Pieces {
     /// Sends a piece. Nothing waits for pieces that cannot be sent: their receiver has gone.
     async fn send(&mut self, piece: RewritePiece) {
-        drop(self.pieces.send(piece).await);
+        drop(self.receiver.send(piece).await);
     }
 
     async fn send_text(&mut self, text: String) {

@@ -177,7 +177,7 @@ async fn what_cannot_be_rewritten_is_refused_before_a_model_is_asked() {
     let long = "x".repeat(256 << 10);
     for (prompt, text, is_refused) in [
         (" ", "tea", true),
-        (&long[..(64 << 10) + 1], "tea", true),
+        (&long[..=64 << 10], "tea", true),
         (&long[..64 << 10], &long, false),
         ("shorter", &format!("{long}x"), true),
     ] {

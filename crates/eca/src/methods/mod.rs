@@ -9,6 +9,7 @@ mod fork;
 mod history;
 mod jobs;
 mod prompt;
+mod providers;
 mod query;
 mod rollback;
 mod select;
@@ -62,7 +63,7 @@ pub(crate) struct Client {
 }
 
 /// The methods of later versions. A client that sends one speaks a later version (20.8).
-const LATER: [&str; 26] = [
+const LATER: [&str; 31] = [
     "chat/addFlag",
     "chat/clear",
     "chat/fork",
@@ -82,32 +83,23 @@ const LATER: [&str; 26] = [
     "jobs/list",
     "jobs/readOutput",
     "mcp/addServer",
+    "mcp/connectServer",
     "mcp/disableServer",
     "mcp/enableServer",
+    "mcp/logoutServer",
     "mcp/removeServer",
     "mcp/updateServer",
     "providers/list",
+    "providers/login",
+    "providers/loginInput",
+    "providers/logout",
     "rewrite/prompt",
     "workspace/didChangeWorkspaceFolders",
 ];
 
-/// Methods of later versions that are not served, by both parts of their names.
-const UNSERVED: [(&str, &str); 5] = [
-    ("mcp", "connectServer"),
-    ("mcp", "logoutServer"),
-    ("providers", "login"),
-    ("providers", "loginInput"),
-    ("providers", "logout"),
-];
-
-fn is_later(method: &str) -> bool {
-    let parts = method.split_once('/');
-    LATER.contains(&method) || parts.is_some_and(|parts| UNSERVED.contains(&parts))
-}
-
 /// Serves one request.
 pub(crate) async fn request(client: &Client, request: &CallContext, responder: Responder) {
-    if is_later(&request.method) {
+    if LATER.contains(&&*request.method) {
         client.eca.speaks_currently();
     }
     match &*request.method {
@@ -124,7 +116,10 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
         "chat/queryContext" => query::contexts(client, request, responder),
         "chat/queryFiles" => query::files(client, request, responder),
         "chat/queryCommands" => query::commands(client, request, responder),
-        "providers/list" => query::providers(client, responder),
+        "providers/list" => providers::list(client, responder),
+        "providers/login" => providers::log_in(client, request, responder),
+        "providers/loginInput" => providers::log_in_with(client, request, responder),
+        "providers/logout" => providers::log_out(client, request, responder),
         "chat/history" => history::history(client, request, responder).await,
         "jobs/list" => jobs::list(client, responder),
         "jobs/kill" => jobs::kill(client, request, responder),
@@ -140,7 +135,7 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
 
 /// Serves one notification. An invalid one is ignored and logged, since it has no answer.
 pub(crate) async fn notification(client: &Client, notification: &NotificationContext) {
-    if is_later(&notification.method) {
+    if LATER.contains(&&*notification.method) {
         client.eca.speaks_currently();
     }
     let served = match &*notification.method {
@@ -199,6 +194,7 @@ pub(crate) async fn greet(client: &Client) {
     client.send(messages.into_iter().flatten().collect()).await;
     servers::tell(client);
     jobs::follow(client);
+    providers::follow(client);
     select::refresh_models(client);
 }
 

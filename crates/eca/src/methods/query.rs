@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use bobbin_editor_kit::{CommandKind, FoundPath, KeyStatus, MAX_FILES, matching, path_of};
+use bobbin_editor_kit::{CommandKind, FoundPath, MAX_FILES, matching, path_of};
 use bobbin_peer::{CallContext, NotificationContext, Responder};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Client, Found, Ignored, params};
 use crate::wire::chat::{
@@ -97,42 +97,6 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
             commands: found.into_iter().map(command).collect(),
         });
     });
-}
-
-/// Lists the offered providers with their models. `authenticated` means that a key exists; it is not tested.
-pub(super) fn providers(client: &Client, responder: Responder) {
-    let offered = client.offer.models.providers();
-    let mut providers: Vec<(String, Vec<Value>)> = offered
-        .iter()
-        .map(|(provider, _)| (provider.clone(), Vec::new()))
-        .collect();
-    for name in client.offer.models.known() {
-        let provider = name.split_once('/').map_or("bobbin", |(provider, _)| provider);
-        let vision = client.offer.models.sees_pictures(&name);
-        let reason = !client.offer.models.efforts(&name).is_empty();
-        let capabilities = json!({ "reason": reason, "vision": vision, "tools": true, "webSearch": false });
-        let model = json!({ "id": name, "capabilities": capabilities });
-        match providers.iter_mut().find(|(known, _)| known == provider) {
-            Some((_, models)) => models.push(model),
-            None => providers.push((provider.to_owned(), vec![model])),
-        }
-    }
-    let provider = |(id, models): (String, Vec<Value>)| {
-        let label = if id == "bobbin" {
-            "Bobbin, without a provider"
-        } else {
-            &id
-        };
-        let key = offered.iter().find(|(provider, _)| *provider == id);
-        let (configured, status) = match key.map(|(_, key)| key) {
-            Some(KeyStatus::Configured) => (true, "authenticated"),
-            Some(KeyStatus::Missing) => (false, "unauthenticated"),
-            Some(KeyStatus::NotNeeded) | None => (true, "local"),
-        };
-        json!({ "id": id, "label": label, "configured": configured, "auth": { "status": status }, "models": models })
-    };
-    let providers: Vec<Value> = providers.into_iter().map(provider).collect();
-    responder.ok(json!({ "providers": providers }));
 }
 
 #[derive(Debug, Deserialize)]

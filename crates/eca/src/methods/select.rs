@@ -99,20 +99,26 @@ pub(super) fn refresh_models(client: &Client) {
     }
     let of = client.clone();
     client.tasks.spawn(async move {
-        tokio::select! {
-            () = of.peer.closed() => return,
-            () = of.offer.models.refresh() => {}
-        }
-        let models = of.offer.models.known();
-        let is_new = std::mem::replace(&mut *of.eca.known_models.lock(), models.clone()) != models;
-        if is_new {
-            let chat = ChatConfig {
-                models: Some(&models),
-                ..ChatConfig::default()
-            };
-            of.notify("config/updated", &ConfigUpdated { chat_id: None, chat })
-                .await;
-        }
+        update_models(&of).await;
         of.eca.refreshing.store(false, Ordering::Release);
     });
+}
+
+/// Asks providers for their models and sends the client a changed list.
+pub(super) async fn update_models(client: &Client) {
+    tokio::select! {
+        () = client.peer.closed() => return,
+        () = client.offer.models.refresh() => {}
+    }
+    let models = client.offer.models.known();
+    let is_new = std::mem::replace(&mut *client.eca.known_models.lock(), models.clone()) != models;
+    if is_new {
+        let chat = ChatConfig {
+            models: Some(&models),
+            ..ChatConfig::default()
+        };
+        client
+            .notify("config/updated", &ConfigUpdated { chat_id: None, chat })
+            .await;
+    }
 }

@@ -7,6 +7,7 @@ pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod content;
 pub(crate) mod lifecycle;
+pub(crate) mod provider;
 
 use bobbin_core::WireMessage;
 use bobbin_model::Mode;

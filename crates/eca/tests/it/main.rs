@@ -19,6 +19,8 @@ mod lifecycle;
 #[cfg(test)]
 mod prompts;
 #[cfg(test)]
+mod providers;
+#[cfg(test)]
 mod queries;
 #[cfg(test)]
 mod questions;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_agent_api::Services;
+use bobbin_agent_api::model_providers::ModelProviders;
 use bobbin_agent_api::suggest::Suggestions;
 use bobbin_agent_api::terminal::Terminals;
 use bobbin_agent_api::tool::{Effect, ToolSpec};
@@ -35,6 +36,7 @@ pub(crate) struct Server {
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
     pub(crate) terminals: Option<Arc<dyn Terminals>>,
     pub(crate) suggestions: Option<Arc<dyn Suggestions>>,
+    pub(crate) own_providers: Option<Arc<dyn ModelProviders>>,
     editor_tools: Arc<EditorTools>,
     pub(crate) models: Arc<Kiln>,
 }
@@ -47,6 +49,7 @@ struct Opened {
     models: Arc<Kiln>,
     terminals: Option<Arc<dyn Terminals>>,
     suggestions: Option<Arc<dyn Suggestions>>,
+    own_providers: Option<Arc<dyn ModelProviders>>,
 }
 
 /// Pages of `https://tea.example/…`. Those of `slow.example` never come.
@@ -72,6 +75,8 @@ pub(crate) struct Kiln {
     /// Whether the provider lists `kiln/new`.
     pub(crate) lists_more: AtomicBool,
     asked: AtomicBool,
+    /// Whether the provider `oven` has a key.
+    pub(crate) oven_has_key: AtomicBool,
 }
 
 impl EditorModels for Kiln {
@@ -101,7 +106,14 @@ impl EditorModels for Kiln {
     fn providers(&self) -> Vec<(String, KeyStatus)> {
         vec![
             ("kiln".to_owned(), KeyStatus::Configured),
-            ("oven".to_owned(), KeyStatus::Missing),
+            (
+                "oven".to_owned(),
+                if self.oven_has_key.load(Ordering::Relaxed) {
+                    KeyStatus::Configured
+                } else {
+                    KeyStatus::Missing
+                },
+            ),
         ]
     }
 
@@ -146,6 +158,7 @@ impl Host for Opened {
             config_files: Vec::new(),
             home: None,
             keys: bobbin_model::ClientKeys::default(),
+            own_providers: self.own_providers.clone(),
             notices: vec![UserNotice {
                 kind: NoticeKind::Warning,
                 message: "The tea is cold.".to_owned(),
@@ -183,6 +196,7 @@ impl Server {
             tool_servers: None,
             terminals: None,
             suggestions: None,
+            own_providers: None,
             editor_tools,
             models: Arc::default(),
         }
@@ -199,6 +213,7 @@ impl Server {
             tool_servers: None,
             terminals: None,
             suggestions: None,
+            own_providers: None,
             editor_tools: Arc::default(),
             models: Arc::default(),
         }
@@ -228,6 +243,7 @@ impl Server {
                 models: self.models.clone(),
                 terminals: self.terminals.clone(),
                 suggestions: self.suggestions.clone(),
+                own_providers: self.own_providers.clone(),
             }),
         ));
         let (reader, writer) = tokio::io::split(far);

@@ -203,7 +203,13 @@ impl Place {
     }
 
     pub(super) fn read(&self) -> anyhow::Result<Config> {
-        config::read_with(&self.root, self.home.as_deref(), &self.trust.read())
+        let mut config = config::read_with(&self.root, self.home.as_deref(), &self.trust.read())?;
+        if let Some((providers, mcp_servers)) = &self.editors_options
+            && let Err(error) = config.add_editors(providers, mcp_servers)
+        {
+            tracing::warn!("the editor's options are not used any more: {error:#}");
+        }
+        Ok(config)
     }
 
     /// Checks a changed file. Returns the settings in force; `None` if an earlier mistake stops them.

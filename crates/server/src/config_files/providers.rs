@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use bobbin_agent_api::ConfigValueNews;
 use bobbin_agent_api::model_providers::{
-    ConfiguredProvider, ModelProviders, ProviderDraft, ProviderEdit, ProviderError, ProviderTest,
+    ConfiguredProvider, KeySource, ModelProviders, ProviderDraft, ProviderEdit, ProviderError, ProviderTest,
 };
 use bobbin_config::Config;
-use bobbin_models::settings::{Origin, ProviderEntry, Wire, is_built_in};
+use bobbin_models::settings::{KeyPlace, Origin, ProviderEntry, Wire, is_built_in};
 use bobbin_models::{Key, ProviderSettings, base_url};
 use bobbin_settings::edit;
 use futures_util::FutureExt as _;
@@ -33,8 +33,7 @@ impl Place {
         let config = self.read()?;
         let entries = config.models.providers.iter();
         let entries = entries.map(|entry| (entry, models::provider(entry, self.home.as_deref())));
-        let offered = entries.filter(|(_, settings)| settings.offered);
-        Ok(offered.map(|(entry, settings)| shown(entry, &settings)).collect())
+        Ok(entries.map(|(entry, settings)| shown(entry, &settings)).collect())
     }
 
     /// Changes the user's own file, and restores it if the result cannot be used.
@@ -215,6 +214,16 @@ fn shown(entry: &ProviderEntry, settings: &ProviderSettings) -> ConfiguredProvid
         protocol: protocol(settings.wire),
         base_url: settings.base_url.clone(),
         has_key: settings.key.is_some(),
+        key_source: match &entry.key {
+            KeyPlace::Nowhere => KeySource::Nowhere,
+            KeyPlace::Inline(..) => KeySource::Stored,
+            KeyPlace::Variable(name) => KeySource::Variable(name.clone()),
+            KeyPlace::VariableOr(..) | KeyPlace::File(_) | KeyPlace::Given(_) | KeyPlace::Unsupported(_) => {
+                KeySource::Elsewhere
+            }
+            KeyPlace::Withheld => KeySource::Withheld,
+        },
+        offered: settings.offered,
         max_output_tokens: settings.max_output_tokens,
         idle_ms: u64::try_from(settings.limits.idle.as_millis()).unwrap_or(u64::MAX),
         retries: settings.limits.attempts.saturating_sub(1),

@@ -43,6 +43,12 @@ impl Editors {
 }
 
 impl Editors {
+    /// Lets these editors store keys: they run as the server's user on its machine.
+    pub(crate) fn with_keys(mut self, opened: &Opened) -> Self {
+        self.0.offer.own_providers = Some(opened.config_files.clone());
+        self
+    }
+
     /// Serves one editor of the ECA dialect with these keys.
     pub(crate) async fn serve_with(&self, transport: Transport, keys: ClientKeys) {
         let process = self.0.offer.services.process.clone();
@@ -85,6 +91,7 @@ fn offer(opened: &Opened, config: &Config, notices: Vec<UserNotice>) -> EditorSe
         home: home(),
         notices,
         keys: ClientKeys::default(),
+        own_providers: None,
     }
 }
 

@@ -18,7 +18,11 @@ use crate::groups::models::handlers::infos;
 pub(super) async fn list(_: &Client, providers: &Feature, _: IgnoredAny, responder: Responder) {
     match providers.list().await {
         Ok(providers) => responder.ok(ProviderListResult {
-            providers: providers.into_iter().map(info).collect(),
+            providers: providers
+                .into_iter()
+                .filter(|provider| provider.offered)
+                .map(info)
+                .collect(),
         }),
         Err(detail) => refuse(responder, RpcError::internal_error(detail)),
     }
