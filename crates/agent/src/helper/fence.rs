@@ -1,6 +1,6 @@
 //! The fence that models put around a text, whatever their instructions say.
 
-/// The line that starts and ends a fenced text begins with this.
+/// The marks of the first and the last line of a fenced text.
 const FENCE: &str = "```";
 /// Characters that the end of a fenced text can consist of.
 const CLOSING: [char; 5] = ['`', '\n', '\r', ' ', '\t'];
