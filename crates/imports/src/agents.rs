@@ -1,7 +1,7 @@
 //! Subagents of Claude Code, as profiles of ours: a head with `name`, `description`, `tools` and `model`, and instructions.
 
 use bobbin_agent_api::tool_name;
-use bobbin_prompts::front_matter;
+use bobbin_prompts::front_matter_and_reading;
 use serde_json::{Map, Value, json};
 
 use crate::brought::{Translation, shown};
@@ -9,15 +9,23 @@ use crate::tools::ours;
 
 /// A member that is for the eye only.
 const COLOR: &str = "color";
+/// Members that restrain an agent.
+const GUARDS: &[&str] = &["tools", "disallowedTools", "permissionMode", "hooks"];
 
 /// Reads the file `stem.md`.
 pub(crate) fn read(stem: &str, text: &str, made: &mut Translation<'_>) {
-    let (mut head, body) = front_matter(text);
+    let (mut head, reading, body) = front_matter_and_reading(text);
     let name = head
         .remove("name")
         .and_then(|name| name.as_str().map(str::to_owned));
     let name = name.unwrap_or_else(|| stem.to_owned());
     let place = shown(&name);
+    // Whether it could do more than its author meant is unknown.
+    if reading.may_lack(GUARDS) {
+        return made.unused_guard(format!(
+            "the agent {place}: its head is no YAML, not closed or too long"
+        ));
+    }
     let mut profile = Map::new();
     let description = head.remove("description");
     if let Some(Value::String(description)) = description {
@@ -50,10 +58,9 @@ pub(crate) fn read(stem: &str, text: &str, made: &mut Translation<'_>) {
         profile.insert("toolAllowList".to_owned(), json!(allowed));
     }
     if let Some(tools) = head.remove("disallowedTools") {
-        // An agent that must not make some calls of a tool makes none.
-        let named = words(&tools);
-        let tools = named.iter().map(|tool| tool.split('(').next().unwrap_or(tool));
-        let denied: Vec<&str> = tools.flat_map(counterparts).collect();
+        let Some(denied) = denied(&tools) else {
+            return made.unused_guard(format!("the agent {place}: it denies tools that are not here"));
+        };
         profile.insert("toolDenyList".to_owned(), json!(denied));
     }
     match head.remove("model") {
@@ -71,6 +78,25 @@ pub(crate) fn read(stem: &str, text: &str, made: &mut Translation<'_>) {
         made.unused(format!("{} of the agent {place}", shown(member)));
     }
     made.profiles.insert(name, Value::Object(profile));
+}
+
+/// Returns the tools of ours that an agent must not call; `None` if one of theirs has no counterpart.
+fn denied(tools: &Value) -> Option<Vec<String>> {
+    let is_text = |list: &Vec<Value>| list.iter().all(Value::is_string);
+    if !(tools.is_null() || tools.is_string() || tools.as_array().is_some_and(is_text)) {
+        return None;
+    }
+    let mut denied = Vec::new();
+    for tool in words(tools) {
+        // An agent that must not make some calls of a tool makes none.
+        let tool = tool.split('(').next().unwrap_or(&tool);
+        let counterparts = counterparts(tool);
+        if counterparts.is_empty() || tool.contains('*') {
+            return None;
+        }
+        denied.extend(counterparts.into_iter().map(str::to_owned));
+    }
+    Some(denied)
 }
 
 /// Returns the tools of ours for one of theirs.
@@ -108,13 +134,13 @@ mod tests {
     #[test]
     fn an_agent_is_a_profile_with_our_tools() {
         let (profiles, unused) = made(
-            "---\nname: careful-critic\ndescription: Reads a change: says what is wrong.\ntools: Read, Grep, Bash(git:*), \
+            "---\nname: careful-critic\ndescription: Reads a change.\ntools: Read, Grep, Bash(git:*), \
              NotebookEdit, mcp__pantry__pour\nmodel: sonnet\ncolor: red\nskills: a\n---\n\nLook hard.\n",
         );
         assert_eq!(
             profiles,
             json!({ "careful-critic": {
-                "description": "Reads a change: says what is wrong.",
+                "description": "Reads a change.",
                 "instructions": "Look hard.",
                 "toolAllowList": ["ReadFile", "ViewImage", "GrepFiles", "mcp__pantry__pour"],
             } })
@@ -153,6 +179,13 @@ mod tests {
             "tools:",
             "hooks:\n  Stop: []",
             "permissionMode: plan",
+            "disallowedTools: [Bash, mcp__pantry]",
+            "disallowedTools: mcp__pantry__*",
+            "disallowedTools: '*'",
+            "disallowedTools: [1]",
+            "disallowedTools: { Bash: true }",
+            "argument-hint: [a] [b]\ndisallowedTools: [Bash, Write]",
+            "description: Use it: now\ntools: Read",
         ] {
             let (profiles, unused) = made(&format!("---\n{head}\n---\nLook."));
             assert_eq!(profiles, json!({}), "{head}");
@@ -161,5 +194,29 @@ mod tests {
                 "{unused:?}"
             );
         }
+    }
+
+    #[test]
+    fn an_agent_whose_head_is_in_doubt_is_not_taken() {
+        let long = format!(
+            "---\ndisallowedTools: Bash\nnote: {}\n---\nLook.",
+            "x".repeat(8 << 10)
+        );
+        for text in [&long, "---\ndisallowedTools: Bash\nLook."] {
+            let mut made = Translation::new(Author::User, None);
+            read("critic", text, &mut made);
+            assert_eq!(
+                made.named(),
+                [(
+                    "the agent \"critic\": its head is no YAML, not closed or too long",
+                    true
+                )]
+            );
+            assert!(made.profiles.is_empty());
+        }
+        // Nothing restrains it.
+        let (profiles, unused) = made("---\ndescription: Use it: now\n---\nLook.");
+        assert_eq!(profiles["critic"]["description"], "Use it: now");
+        assert_eq!(unused, [""; 0]);
     }
 }

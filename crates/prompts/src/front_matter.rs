@@ -57,12 +57,40 @@ impl Words {
     }
 }
 
+/// How the front matter of a file was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading<'a> {
+    /// As YAML, or there is none.
+    Whole,
+    /// Line by line, from this text that is no YAML.
+    ByLines(&'a str),
+    /// Not at all: it is too long, or nothing closes it.
+    Unread,
+}
+
+impl Reading<'_> {
+    /// Returns whether one of some fields may be there otherwise than it was read.
+    pub fn may_lack(self, names: &[&str]) -> bool {
+        let ends_with_name = |text: &str| {
+            let name = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
+            let name = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next();
+            name.is_some_and(|name| names.contains(&name))
+        };
+        match self {
+            Self::Whole => false,
+            Self::ByLines(head) => head.rsplit(':').skip(1).any(ends_with_name),
+            Self::Unread => true,
+        }
+    }
+}
+
 /// A file in its two parts.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) head: Head,
     /// All fields of the front matter.
     pub(crate) metadata: BTreeMap<String, Value>,
+    reading: Reading<'a>,
     /// The text after the front matter.
     pub(crate) body: &'a str,
 }
@@ -71,20 +99,23 @@ pub(crate) struct Parts<'a> {
 pub(crate) fn parts(text: &str) -> Parts<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some((head, body)) = split(text) else {
+        let is_open = text.lines().next().is_some_and(|line| line.trim_end() == "---");
         return Parts {
             head: Head::default(),
             metadata: BTreeMap::new(),
+            reading: if is_open { Reading::Unread } else { Reading::Whole },
             body: text,
         };
     };
-    let (head, metadata) = if head.len() > MAX_BYTES {
-        Default::default()
+    let (head, metadata, reading) = if head.len() > MAX_BYTES {
+        (Head::default(), BTreeMap::new(), Reading::Unread)
     } else {
         read(head)
     };
     Parts {
         head,
         metadata,
+        reading,
         body: body.trim_start_matches(['\r', '\n']),
     }
 }
@@ -93,6 +124,12 @@ pub(crate) fn parts(text: &str) -> Parts<'_> {
 pub fn front_matter(text: &str) -> (BTreeMap<String, Value>, &str) {
     let parts = parts(text);
     (parts.metadata, parts.body)
+}
+
+/// Does the same as [`front_matter`], and says how the fields were read.
+pub fn front_matter_and_reading(text: &str) -> (BTreeMap<String, Value>, Reading<'_>, &str) {
+    let parts = parts(text);
+    (parts.metadata, parts.reading, parts.body)
 }
 
 fn split(text: &str) -> Option<(&str, &str)> {
@@ -108,13 +145,13 @@ fn split(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn read(head: &str) -> (Head, BTreeMap<String, Value>) {
-    let is_yaml = yaml(head).and_then(|known| Ok((known, yaml(head)?)));
+fn read(head: &str) -> (Head, BTreeMap<String, Value>, Reading<'_>) {
+    let is_yaml = yaml(head).and_then(|known| Ok((known, yaml(head)?, Reading::Whole)));
     is_yaml.unwrap_or_else(|error| {
         tracing::debug!(%error, "the head of a file is read line by line");
         let fields = by_lines(head);
         let known = serde_json::from_value(fields.clone().into_iter().collect()).unwrap_or_default();
-        (known, fields)
+        (known, fields, Reading::ByLines(head))
     })
 }
 
@@ -229,5 +266,19 @@ mod tests {
         assert_eq!(read.head.argument_hint.unwrap().written(), "[file] [line]");
         let list = parts("---\nargument-hint: [file]\n---\n").head.argument_hint;
         assert_eq!(list.unwrap().written(), "[file]");
+    }
+
+    #[rstest]
+    #[case::none("Look.", false)]
+    #[case::yaml("---\ntools: [a]\n---\n", false)]
+    #[case::lines("---\nhint: [a] [b]\ntools: [a]\n---\n", true)]
+    #[case::within("---\nhint: [a] [b]\n{x: y, 'tools' : [a]}\n---\n", true)]
+    #[case::other_lines("---\nhint: [a] [b]\nmy_retools: a\nname: tools\n---\n", false)]
+    #[case::open("---\ntools: a\n", true)]
+    #[case::open_with_a_blank("--- \ntools: a\n---\n", true)]
+    fn fields_that_were_not_read_as_written_may_be_lacking(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(parts(text).reading.may_lack(&["tools"]), expected);
+        let long = format!("---\n# {}\n---\n", "x".repeat(MAX_BYTES));
+        assert_eq!(parts(&long).reading, Reading::Unread);
     }
 }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 pub use commands::Command;
 pub use error::PromptError;
-pub use front_matter::front_matter;
+pub use front_matter::{Reading, front_matter, front_matter_and_reading};
 pub use own::{COMPACT, OwnCommand};
 use parking_lot::Mutex;
 pub use skills::{RemovedSkill, Skill, SkillText};
