@@ -131,7 +131,10 @@ fn notes(found: &Conversation) -> Vec<String> {
             found.left_out
         )
     });
-    damaged.into_iter().chain(left_out).collect()
+    let parts = found.parts_left_out();
+    let parts =
+        (parts > 0).then(|| format!("{id}: a turn is too large; {parts} of its parts were left out."));
+    damaged.into_iter().chain(left_out).chain(parts).collect()
 }
 
 fn report(done: &Done, name: &str) {

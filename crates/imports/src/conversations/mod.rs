@@ -69,6 +69,8 @@ struct Turn {
     is_cancelled: bool,
     parts: Vec<(UnixMillis, Part)>,
     bytes: usize,
+    /// Parts that are left out, since it is too large.
+    left_out: usize,
 }
 
 /// A part of a Turn.
@@ -89,6 +91,10 @@ enum Part {
 }
 
 impl Part {
+    fn bytes(&self) -> usize {
+        self.texts().iter().map(|text| text.len()).sum()
+    }
+
     fn texts(&self) -> [&str; 3] {
         match self {
             Self::Message(text) => ["message", text, ""],
@@ -116,6 +122,11 @@ impl Conversation {
     /// Returns the number of its Turns.
     pub fn turn_count(&self) -> usize {
         self.turns.len()
+    }
+
+    /// Returns the number of messages, thoughts, calls and results that are left out of its Turns.
+    pub fn parts_left_out(&self) -> usize {
+        self.turns.iter().map(|turn| turn.left_out).sum()
     }
 
     /// Returns its title, or the beginning of its first message.
@@ -154,6 +165,7 @@ impl Conversation {
             input,
             is_cancelled: false,
             parts: Vec::new(),
+            left_out: 0,
         });
         self.shrink();
     }
@@ -199,7 +211,7 @@ impl Conversation {
     fn add(&mut self, at: UnixMillis, part: Part) {
         let at = self.noted(at);
         if let Some(turn) = self.turns.back_mut() {
-            turn.bytes += part.texts().iter().map(|text| text.len()).sum::<usize>();
+            turn.bytes += part.bytes();
             turn.parts.push((at, part));
             self.shrink();
         }
@@ -226,9 +238,14 @@ impl Conversation {
             if self.turns.len() > 1 {
                 self.turns.pop_front();
                 self.left_out += 1;
-            } else if self.turns.front_mut().and_then(|turn| turn.parts.pop()).is_none() {
-                return;
+                continue;
             }
+            let Some(turn) = self.turns.front_mut() else {
+                return;
+            };
+            let Some((_, part)) = turn.parts.pop() else { return };
+            turn.bytes -= part.bytes();
+            turn.left_out += 1;
         }
     }
 
@@ -344,7 +361,14 @@ mod tests {
             large.message(UnixMillis(0), &"x".repeat(MAX_TEXT));
         }
         let turn = &large.turns[0];
-        assert!(turn.parts.len() < 300 && turn.bytes > 0, "{}", turn.parts.len());
+        let held: usize = turn.parts.iter().map(|(_, part)| part.bytes()).sum();
+        assert_eq!(turn.bytes, "say much".len() + held);
+        assert!(turn.bytes > MAX_BYTES - 2 * MAX_TEXT, "{}", turn.bytes);
+        assert_eq!(turn.parts.len() + large.parts_left_out(), 300);
+        assert!(large.parts_left_out() > 0);
+        let before = turn.parts.len();
+        large.message(UnixMillis(0), "this fits");
+        assert_eq!(large.turns[0].parts.len(), before + 1);
         assert_eq!(large.last_active_at, UnixMillis(LAST_TIME));
     }
 
