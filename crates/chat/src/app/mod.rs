@@ -141,7 +141,7 @@ struct App {
     files: Vec<String>,
     compose: Compose,
     drafts: Drafts,
-    /// The prompt as it was stored last, and when it is stored next.
+    /// What of the prompt is in that file, and when the prompt is stored next.
     stored: String,
     store_at: Option<Instant>,
     /// Commands of the Thread that run in the background, by their ids.
@@ -211,7 +211,9 @@ pub async fn run(connect: impl Connect, settings: Settings) -> anyhow::Result<Op
 
 impl App {
     fn new(settings: Settings, client: Client) -> Self {
-        let drafts = Drafts::new(settings.drafts.clone());
+        // The plain mode has no prompt that could be a draft.
+        let drafts = settings.drafts.clone().filter(|_| !settings.is_plain);
+        let drafts = Drafts::new(drafts);
         Self {
             drafts,
             stored: String::new(),
@@ -250,10 +252,7 @@ impl App {
     /// Opens the Thread that is wanted.
     fn open_first(&mut self) {
         match self.settings.opens.clone() {
-            Opens::New => {
-                let text = self.drafts.of(None);
-                self.compose.set(text);
-            }
+            Opens::New => self.load_draft(None),
             Opens::Choice => self.list_threads(),
             Opens::Last => self.open_last(),
             Opens::Thread(id) => self.open(id),
@@ -311,7 +310,7 @@ impl App {
                     let Some(Ok(typed)) = typed else { return Ok(()) };
                     self.input(typed, screen);
                     is_changed = true;
-                    if self.store_at.is_none() && self.compose.text() != self.stored {
+                    if self.store_at.is_none() && self.compose.whole() != self.stored {
                         self.store_at = Some(Instant::now() + STORE);
                     }
                 }
@@ -347,11 +346,21 @@ impl App {
         self.store_draft_as(&text);
     }
 
+    /// Stores a text as the draft. A draft that was never in the prompt stays as it is.
     fn store_draft_as(&mut self, text: &str) {
         self.store_at = None;
-        self.compose.text().clone_into(&mut self.stored);
-        // A draft that cannot be stored is still on the screen.
-        drop(self.drafts.store(self.thread.as_deref(), text));
+        if self.stored != text {
+            text.clone_into(&mut self.stored);
+            // A draft that cannot be stored is still on the screen.
+            drop(self.drafts.store(self.thread.as_deref(), text));
+        }
+    }
+
+    /// Replaces the prompt by the draft of a Thread, or of a new one.
+    fn load_draft(&mut self, thread: Option<&str>) {
+        self.stored = self.drafts.of(thread);
+        self.compose.clear();
+        self.compose.set(self.stored.as_str());
     }
 
     fn edit(&mut self) {
@@ -631,4 +640,72 @@ fn call_of(state: &ThreadState, params: &ApprovalRequestParams) -> Option<Call> 
 /// Returns the columns of the terminal.
 fn width() -> usize {
     terminal::size().map_or(80, |(columns, _)| usize::from(columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_framing::Transport;
+
+    use super::*;
+
+    struct Never;
+
+    impl Connect for Never {
+        fn connect(&mut self) -> futures_util::future::BoxFuture<'_, Result<Transport, String>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    fn app(opens: Opens, drafts: PathBuf) -> App {
+        let (client, _) = Client::start(Never, Options::new("test", "1"));
+        let settings = Settings {
+            workspace: "/w".to_owned(),
+            opens,
+            prompt: None,
+            config: ThreadConfiguration::default(),
+            trusted: None,
+            version: "1",
+            is_plain: false,
+            has_colors: false,
+            editor: None,
+            drafts: Some(drafts),
+        };
+        App::new(settings, client)
+    }
+
+    #[tokio::test]
+    async fn only_what_was_in_the_prompt_is_stored() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("drafts.json");
+        let drafts = Drafts::new(Some(file.clone()));
+        drafts.store(None, "half a prompt").unwrap();
+        drafts.store(Some("t"), "another").unwrap();
+
+        // Leaving the list of Threads.
+        let mut at_list = app(Opens::Choice, file.clone());
+        at_list.open_first();
+        at_list.store_draft();
+        assert_eq!(drafts.of(None), "half a prompt");
+
+        let mut at_thread = app(Opens::Thread("t".to_owned()), file.clone());
+        at_thread.open_first();
+        assert_eq!(at_thread.compose.text(), "another");
+        at_thread.compose.clear();
+        at_thread.forget_thread();
+        at_thread.store_draft();
+        assert_eq!(
+            [drafts.of(None), drafts.of(Some("t"))],
+            ["half a prompt".to_owned(), String::new()]
+        );
+        at_thread.compose.set("typed");
+        at_thread.open("t".to_owned());
+        assert_eq!(drafts.of(None), "typed");
+
+        let mut at_new = app(Opens::New, file);
+        at_new.open_first();
+        assert_eq!(at_new.compose.text(), "typed");
+        at_new.compose.clear();
+        at_new.store_draft();
+        assert_eq!(drafts.of(None), "");
+    }
 }

@@ -142,9 +142,7 @@ impl App {
     /// Follows another Thread.
     pub(super) fn open(&mut self, id: String) {
         self.store_draft();
-        let text = self.drafts.of(Some(&id));
-        self.compose.clear();
-        self.compose.set(text);
+        self.load_draft(Some(&id));
         self.show_thread(id);
     }
 
@@ -162,6 +160,8 @@ impl App {
     pub(super) fn forget_thread(&mut self) {
         self.store_draft();
         self.thread = None;
+        // The prompt stays, and nothing of it is the draft of a new Thread yet.
+        self.stored.clear();
         self.terminals.clear();
         self.state = ThreadState::default();
         self.printed = Printed::default();
