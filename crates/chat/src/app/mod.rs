@@ -656,7 +656,7 @@ mod tests {
         }
     }
 
-    fn app(opens: Opens, drafts: PathBuf) -> App {
+    pub(super) fn app(opens: Opens, drafts: Option<PathBuf>) -> App {
         let (client, _) = Client::start(Never, Options::new("test", "1"));
         let settings = Settings {
             workspace: "/w".to_owned(),
@@ -668,7 +668,7 @@ mod tests {
             is_plain: false,
             has_colors: false,
             editor: None,
-            drafts: Some(drafts),
+            drafts,
         };
         App::new(settings, client)
     }
@@ -682,12 +682,12 @@ mod tests {
         drafts.store(Some("t"), "another").unwrap();
 
         // Leaving the list of Threads.
-        let mut at_list = app(Opens::Choice, file.clone());
+        let mut at_list = app(Opens::Choice, Some(file.clone()));
         at_list.open_first();
         at_list.store_draft();
         assert_eq!(drafts.of(None), "half a prompt");
 
-        let mut at_thread = app(Opens::Thread("t".to_owned()), file.clone());
+        let mut at_thread = app(Opens::Thread("t".to_owned()), Some(file.clone()));
         at_thread.open_first();
         assert_eq!(at_thread.compose.text(), "another");
         at_thread.compose.clear();
@@ -701,7 +701,7 @@ mod tests {
         at_thread.open("t".to_owned());
         assert_eq!(drafts.of(None), "typed");
 
-        let mut at_new = app(Opens::New, file);
+        let mut at_new = app(Opens::New, Some(file));
         at_new.open_first();
         assert_eq!(at_new.compose.text(), "typed");
         at_new.compose.clear();

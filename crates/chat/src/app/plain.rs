@@ -108,6 +108,16 @@ impl App {
 
     /// Prints what is new.
     fn say(&mut self, said: &mut Said) -> io::Result<()> {
+        self.bell = false;
+        let mut out = io::stdout().lock();
+        for line in self.unsaid(said) {
+            writeln!(out, "{line}")?;
+        }
+        out.flush()
+    }
+
+    /// Returns the lines of what is new.
+    fn unsaid(&mut self, said: &mut Said) -> Vec<String> {
         let (mut lines, _) = self.printed.advance(&self.state, WIDTH);
         if self
             .sent
@@ -126,7 +136,8 @@ impl App {
             lines.push(Line::of(text, Style::PLAIN));
         }
         let question = self.asked.front().map(Asked::place);
-        if question != said.question {
+        // A request may be bringing the change that it is about, and no answer is taken meanwhile.
+        if question != said.question && self.work.is_empty() {
             if let Some(asked) = self.asked.front() {
                 lines.extend(asked.plain_lines(WIDTH));
             }
@@ -136,12 +147,7 @@ impl App {
             lines.extend(picker.numbered());
         }
         said.has_list = self.picker.is_some();
-        self.bell = false;
-        let mut out = io::stdout().lock();
-        for line in &lines {
-            writeln!(out, "{}", plain(line))?;
-        }
-        out.flush()
+        lines.iter().map(plain).collect()
     }
 }
 
@@ -190,7 +196,13 @@ fn read_lines(lines: &mpsc::Sender<String>) {
 
 #[cfg(test)]
 mod tests {
+    use bobbin_client::Question;
+    use serde_json::json;
+
     use super::*;
+    use crate::app::Opens;
+    use crate::app::tests::app;
+    use crate::cells::{Call, CallState};
 
     #[test]
     fn marks_are_words_and_frames_are_left_out() {
@@ -200,5 +212,37 @@ mod tests {
         assert_eq!(line("  │ ", "+x"), "  +x");
         assert_eq!(plain(&Line::of("  └ exit code 1", Style::DIM)), "  exit code 1");
         assert_eq!(plain(&Line::default()), "");
+    }
+
+    #[tokio::test]
+    async fn a_question_waits_for_the_change_that_it_is_about() {
+        let mut app = app(Opens::Thread("t".to_owned()), None);
+        app.open_first();
+        app.work.shutdown().await;
+        let mut said = Said::default();
+        app.unsaid(&mut said);
+        let params = json!({
+            "threadId": "of-a-subagent", "turnId": "u", "itemId": "i", "callId": "c", "requestId": "r",
+            "approvalType": "file", "operation": "ApplyPatch", "target": "/w/a", "scopeKey": "file:/w/a",
+            "expiresAt": "2027-01-01T00:00:00.000Z",
+        });
+        app.question(Question::Approval(serde_json::from_value(params).unwrap()));
+        assert_eq!(app.unsaid(&mut said), [""; 0]);
+
+        // The call was read.
+        let call = Call {
+            id: "c".to_owned(),
+            tool: "ApplyPatch".to_owned(),
+            arguments: json!({ "patch": "+tea" }),
+            state: CallState::Open,
+            command: None,
+            result: None,
+            millis: None,
+        };
+        app.asked[0].show_change(&call);
+        app.work.shutdown().await;
+        let lines = app.unsaid(&mut said);
+        assert!(lines.iter().any(|line| line.contains("+tea")), "{lines:?}");
+        assert_eq!(app.unsaid(&mut said), [""; 0], "it is asked once");
     }
 }
