@@ -148,6 +148,10 @@ async fn files_that_were_removed_or_moved_are_committed_and_a_merge_is_left_alon
         "{refused}"
     );
     assert_eq!(workspace.git(&["status", "--porcelain=v2"]), before);
+    let diff = client.call("git/diff", json!({})).await;
+    let back = json!({ "patch": of_file(&diff, "kettle.txt"), "reverse": true });
+    client.call("git/apply", back).await;
+    assert_eq!(workspace.git(&["status", "--porcelain=v2"]), before);
 }
 
 #[tokio::test]
@@ -201,6 +205,9 @@ async fn the_folder_of_a_thread_can_lie_deep_in_a_repository_without_commits() {
     assert_eq!(changed(&status), ["leaf added staged"]);
     let diff = client.call("git/diff", json!({ "threadId": thread })).await;
     assert!(diff["diff"].as_str().unwrap().contains("+++ b/leaf\n"), "{diff}");
+    let back = json!({ "threadId": thread, "patch": diff["diff"], "reverse": true });
+    client.call("git/apply", back).await;
+    assert!(!workspace.path().join("tea/leaf").exists());
 }
 
 #[tokio::test]
@@ -413,6 +420,80 @@ async fn changes_are_taken_back_by_file_and_by_hunk() {
     let back = json!({ "patch": boil, "reverse": true });
     client.answer_to("git/apply", back).await;
     assert_eq!(read("boil.txt"), lines(&[3, 4, 30]), "all of it or nothing");
+}
+
+#[tokio::test]
+async fn a_change_that_is_taken_back_is_staged_no_more() {
+    let workspace = repository();
+    write(&workspace, "both.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    workspace.git(&["add", "."]);
+    workspace.git(&["commit", "-qm", "Both"]);
+    let read = |name: &str| std::fs::read_to_string(workspace.path().join(name)).ok();
+    let git_status = || workspace.git(&["status", "--porcelain"]);
+    let server = workspace.web_socket();
+    let mut client = server.client("ada").await;
+    write(&workspace, "boil.txt", "95\n");
+    write(&workspace, "new [1].txt", "green\n");
+    write(&workspace, "intended.txt", "black\n");
+    workspace.git(&["add", "boil.txt", "new [1].txt"]);
+    workspace.git(&["add", "-N", "intended.txt"]);
+    workspace.git(&["rm", "-q", "old.txt"]);
+    let diff = client.call("git/diff", json!({})).await;
+    let files = [
+        ("boil.txt", Some("90\n"), Some("95\n")),
+        ("new [1].txt", None, Some("green\n")),
+        ("intended.txt", None, Some("black\n")),
+        ("old.txt", Some("x\n"), None),
+    ];
+    for (path, before, _) in files {
+        let back = json!({ "patch": of_file(&diff, path), "reverse": true });
+        client.call("git/apply", back).await;
+        assert_eq!(read(path).as_deref(), before, "{path}");
+        assert!(!git_status().contains(path), "{path}: {}", git_status());
+    }
+    assert_eq!(git_status(), "");
+    for (path, _, after) in files {
+        let again = json!({ "patch": of_file(&diff, path), "reverse": false });
+        client.call("git/apply", again).await;
+        assert_eq!(read(path).as_deref(), after, "{path}");
+    }
+    let status = client.call("git/status", json!({})).await;
+    let expected = [
+        "boil.txt modified",
+        "intended.txt untracked",
+        "new [1].txt untracked",
+        "old.txt deleted",
+    ];
+    assert_eq!(changed(&status), expected);
+
+    // While a part of the change is still there, the file stays staged.
+    workspace.git(&["reset", "-q", "--hard"]);
+    write(&workspace, "both.txt", "one\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+    workspace.git(&["add", "both.txt"]);
+    let diff = client.call("git/diff", json!({ "paths": ["both.txt"] })).await;
+    let both = of_file(&diff, "both.txt");
+    let hunks: Vec<usize> = both.match_indices("\n@@ ").map(|(at, _)| at + 1).collect();
+    for (hunk, expected) in [
+        (&both[hunks[1]..], "MM both.txt"),
+        (&both[hunks[0]..hunks[1]], ""),
+    ] {
+        let patch = format!("{}{hunk}", &both[..hunks[0]]);
+        let back = json!({ "patch": patch, "reverse": true });
+        client.call("git/apply", back).await;
+        let status = workspace.git(&["status", "--porcelain", "both.txt"]);
+        assert_eq!(status, expected);
+    }
+
+    let first = Workspace::new();
+    first.git(&["init", "-q", "-b", "main"]);
+    write(&first, "leaf", "green\n");
+    first.git(&["add", "leaf"]);
+    let server = first.web_socket();
+    let mut client = server.client("ada").await;
+    let diff = client.call("git/diff", json!({})).await;
+    let back = json!({ "patch": diff["diff"], "reverse": true });
+    client.call("git/apply", back).await;
+    assert_eq!(first.git(&["status", "--porcelain"]), "");
 }
 
 #[tokio::test]

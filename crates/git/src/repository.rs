@@ -60,14 +60,43 @@ const INTEND: &str = "git -c core.fsmonitor=false --literal-pathspecs add --inte
 /// Takes that back.
 const FORGET: &str = "git -c core.fsmonitor=false --literal-pathspecs rm -q --cached -- \"$@\"";
 /// Takes a diff from standard input into the files. Git reads its paths from the top of the repository, if there is one.
-const APPLY: &str = r#"patch=$(mktemp) || exit 1
-trap 'rm -f "$patch"' EXIT
+///
+/// What it takes back may be staged. Once a file is as in the last commit again, nothing of it stays staged: the script resets
+/// it in a copy of the index, and in the index if git then sees no difference. A file whose merge is not settled stays as it is.
+const APPLY: &str = r#"quiet_git() {
+  git -c core.fsmonitor=false -c core.hooksPath=/dev/null --literal-pathspecs "$@"
+}
+unstage() {
+  IFS='
+'
+  set -f
+  set -- $(git apply --numstat -z "$@" "$patch" | tr '\0' '\n' | cut -f3-)
+  [ $# != 0 ] || return
+  set -- $(quiet_git status --porcelain -z --no-renames --untracked-files=no -- "$@" | tr '\0' '\n' |
+    grep -v -e '^.U' -e '^U' -e '^AA' -e '^DD' | cut -c4-)
+  [ $# != 0 ] || return
+  index=$(mktemp) && cp -- "$(git rev-parse --git-path index)" "$index" || return
+  GIT_INDEX_FILE=$index quiet_git reset -q -- "$@"
+  for name do
+    shift
+    if GIT_INDEX_FILE=$index quiet_git ls-files --error-unmatch -- "$name"; then
+      GIT_INDEX_FILE=$index quiet_git diff --quiet --no-ext-diff -- "$name"
+    else
+      [ ! -e "$name" ] && [ ! -L "$name" ]
+    fi && set -- "$@" "$name"
+  done
+  [ $# = 0 ] || quiet_git reset -q -- "$@"
+}
+patch=$(mktemp) || exit 1
+trap 'rm -f "$patch" "$index"' EXIT
 cat > "$patch"
 if prefix=$(git rev-parse --show-prefix 2>/dev/null); then
   cd -- "$(git rev-parse --show-toplevel)" || exit 1
   [ -z "$prefix" ] || set -- "$@" "--directory=$prefix"
 fi
-apply_all "$patch" "$@""#;
+apply_all "$patch" "$@" || exit 1
+[ "$1" != --reverse ] || unstage "$@" >/dev/null 2>&1
+exit 0"#;
 /// The character in the place of bytes that are no UTF-8.
 const REPLACED: char = '\u{fffd}';
 /// Moves the branch to the commit of its upstream, and prints it on the last line.
@@ -288,7 +317,8 @@ impl Repository {
         })
     }
 
-    /// Makes a diff in the files, or takes it back: all of it or nothing.
+    /// Makes a diff in the files, or takes it back: all of it or nothing. A file that is as in the last commit again is no longer
+    /// staged.
     pub(crate) async fn apply(&self, patch: String, reverse: bool) -> Result<GitApplyResult, RpcError> {
         if patch.is_empty() || patch.len() > MAX_DIFF_BYTES {
             let why = format!("'patch' must have 1 to {MAX_DIFF_BYTES} bytes.");
