@@ -19,8 +19,9 @@ use bobbin_children::{ChildError, Children, Environment, ProcessSpec, TerminalSi
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use shell::Shell;
 use types::{
@@ -87,6 +88,18 @@ impl Shells {
         self.owners.wait().await;
     }
 
+    /// Returns the slot of a new shell, and what [`end`](Self::end) waits for until the shell has an owner.
+    fn reserve(&self) -> Result<(OwnedSemaphorePermit, TaskTrackerToken), OpenError> {
+        // Before the slot: `end` closes the slots first, and waits afterwards.
+        let counted = self.owners.token();
+        let slot = self.slots.clone().try_acquire_owned();
+        let slot = slot.map_err(|error| match error {
+            TryAcquireError::Closed => OpenError::Ending,
+            TryAcquireError::NoPermits => OpenError::Full,
+        })?;
+        Ok((slot, counted))
+    }
+
     /// Opens a shell in a directory.
     async fn open(
         &self,
@@ -94,11 +107,7 @@ impl Shells {
         thread: Option<String>,
         size: TerminalSize,
     ) -> Result<Arc<Shell>, OpenError> {
-        let slot = self.slots.clone().try_acquire_owned();
-        let slot = slot.map_err(|error| match error {
-            tokio::sync::TryAcquireError::Closed => OpenError::Ending,
-            tokio::sync::TryAcquireError::NoPermits => OpenError::Full,
-        })?;
+        let (slot, counted) = self.reserve()?;
         let spec = ProcessSpec::new(&self.program, &cwd, self.environment.clone());
         let started = self.children.start_in_terminal(spec, size).await;
         let (child, terminal) = started.map_err(|source| OpenError::Start {
@@ -128,6 +137,7 @@ impl Shells {
             tracing::info!(shell = ended.id, ?code, "a shell ended");
             ended.screen.end(code);
         });
+        drop(counted);
         tracing::info!(shell = shell.id, "a shell was opened");
         Ok(shell)
     }
@@ -209,3 +219,20 @@ static GROUP: Group = Group {
     },
     ..Group::EMPTY
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_waits_for_a_shell_that_is_being_opened() {
+        let shells = Shells::new(Children::new(None), "/bin/sh".into(), Environment::empty());
+        let reserved = shells.reserve().unwrap();
+        let mut end = std::pin::pin!(shells.end());
+        let waits = std::future::poll_fn(|context| std::task::Poll::Ready(end.as_mut().poll(context)));
+        assert!(waits.await.is_pending());
+        assert!(matches!(shells.reserve(), Err(OpenError::Ending)));
+        drop(reserved);
+        end.await;
+    }
+}
