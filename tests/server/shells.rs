@@ -166,6 +166,42 @@ async fn a_shell_runs_commands_and_outlives_its_connection() {
 }
 
 #[tokio::test]
+async fn one_of_two_terminals_answers_what_a_program_asks() {
+    let workspace = place();
+    let server = server(&workspace);
+    let (mut ada, mut eve) = (server.client("ada").await, server.client("eve").await);
+    let mut shell = Shown::open(&mut ada).await;
+    let attached = eve.call("shell/attach", json!({ "id": shell.id })).await;
+    let shown = bytes(&attached["dataBase64"]).len();
+    assert_eq!(attached["position"], shown, "all of it so far");
+    let read = |answers: &str| format!("read -rsn {}; echo \"[$REPLY]\"", answers.len());
+    let answer = |text: &str| json!({ "id": shell.id, "dataBase64": STANDARD.encode(text), "answer": true });
+    let (ada_first, eve_first) = (answer("1a"), answer("1e"));
+    let (ada_next, eve_next, eve_last) = (answer("2a"), answer("2e"), answer("3e"));
+
+    // The one that opened it.
+    shell.types(&mut ada, &format!("{}\r", read("1a"))).await;
+    shell.until(&mut ada, "REPLY]\"\r\n").await;
+    eve.call("shell/write", eve_first).await;
+    ada.call("shell/write", ada_first).await;
+    assert!(shell.until(&mut ada, PROMPT).await.starts_with("[1a]"));
+    // The one that typed last.
+    shell.types(&mut eve, &format!("{}\r", read("2e"))).await;
+    shell.until(&mut ada, "REPLY]\"\r\n").await;
+    ada.call("shell/write", ada_next).await;
+    eve.call("shell/write", eve_next).await;
+    assert!(shell.until(&mut ada, PROMPT).await.starts_with("[2e]"));
+    // The one that is left, though another one has typed that shows nothing.
+    shell.types(&mut ada, &format!("{}\r", read("3e"))).await;
+    shell.until(&mut ada, "REPLY]\"\r\n").await;
+    ada.call("shell/detach", json!({ "id": shell.id })).await;
+    shell.types(&mut ada, "").await;
+    eve.call("shell/write", eve_last).await;
+    let mut shell = Shown::attach(&mut ada, &shell.id).await;
+    shell.until(&mut ada, "[3e]").await;
+}
+
+#[tokio::test]
 async fn keys_stop_and_interrupt_programs_and_a_new_size_is_seen() {
     let workspace = place();
     let server = server(&workspace);

@@ -19,7 +19,7 @@ use crate::types::{
     ShellAttachParams, ShellAttachResult, ShellCloseParams, ShellCloseResult, ShellDetachParams,
     ShellDetachResult, ShellExitedNotification, ShellListParams, ShellListResult, ShellOpenParams,
     ShellOpenResult, ShellOutputNotification, ShellResizeParams, ShellResizeResult, ShellSkippedNotification,
-    ShellWriteParams,
+    ShellWriteParams, ShellWriteResult,
 };
 use crate::{EXITED, OUTPUT, OpenError, SKIPPED, Shells};
 
@@ -48,6 +48,7 @@ pub(crate) async fn open(client: &Client, shells: &Shells, asked: ShellOpenParam
         match shells.open(environment.root, asked.thread_id, size).await {
             Ok(shell) => {
                 let current = attached.attach(&shell);
+                shell.typed_by(&attached);
                 answer.ok(&ShellOpenResult { shell: shell.info() });
                 follow(&peer, &shell.id, (&shell.screen, 0), &current).await;
             }
@@ -79,6 +80,7 @@ pub(crate) fn attach(
         responder.ok(ShellAttachResult {
             shell: shell.info(),
             data_base64: STANDARD.encode(recent),
+            position,
         });
         // A task of its own: the connection's next large answer waits for this one.
         tasks.spawn(async move { follow(&peer, &shell.id, (&shell.screen, position), &current).await });
@@ -100,14 +102,26 @@ pub(crate) fn detach(
 pub(crate) fn write(
     client: &Client,
     shells: &Shells,
-    ShellWriteParams { id, data_base64 }: ShellWriteParams,
+    ShellWriteParams {
+        id,
+        data_base64,
+        answer,
+    }: ShellWriteParams,
     responder: Responder,
 ) {
     let Some((shell, responder)) = found(client, shells, &id, responder) else {
         return;
     };
     match STANDARD.decode(&data_base64) {
-        Ok(text) if text.len() <= MAX_TYPED => shell.write(text, responder),
+        Ok(text) if text.len() <= MAX_TYPED => {
+            let connection = Attached::of(client.peer());
+            if !answer {
+                shell.typed_by(&connection);
+            } else if !shell.is_answered_by(&connection) {
+                return responder.ok(ShellWriteResult {});
+            }
+            shell.write(text, responder);
+        }
         Ok(_) => refuse_params(
             responder,
             format!("'dataBase64' has more than {MAX_TYPED} bytes."),
@@ -191,7 +205,7 @@ async fn follow(
 
 /// The shells that a connection is attached to: it is sent the output of each once.
 #[derive(Debug, Default)]
-struct Attached(Mutex<HashMap<String, CancellationToken>>);
+pub(crate) struct Attached(Mutex<HashMap<String, CancellationToken>>);
 
 impl Attached {
     /// Returns those of a connection. Its requests come one after the other.
@@ -211,6 +225,12 @@ impl Attached {
             former.cancel();
         }
         current
+    }
+
+    /// Whether the connection is attached to a shell.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        let attached = self.0.lock();
+        attached.get(id).is_some_and(|current| !current.is_cancelled())
     }
 
     /// Ends the attachment to a shell, if there is one.

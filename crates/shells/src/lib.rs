@@ -174,7 +174,7 @@ static GROUP: Group = Group {
             "Extension: returns what a shell has written recently, and sends this connection what it writes from then on.",
             test "server/shells: a_shell_runs_commands_and_outlives_its_connection",
             unplayed "the prompt of a shell differs from one machine to the next",
-            note "a client that shows the text again does not send answers of its terminal to questions in it";
+            note "a client sends no answers of its terminal to questions in the text that it, or another client, has shown before";
         request "shell/detach" (ShellDetachParams => ShellDetachResult)
             [] now_with(of Shells) handlers::detach, needs Own:
             "Extension: sends this connection no output of a shell any more.",
@@ -184,7 +184,7 @@ static GROUP: Group = Group {
             "Extension: types into a shell. Answered once the terminal has taken all of it.",
             test "server/shells: a_shell_runs_commands_and_outlives_its_connection",
             unplayed "the prompt of a shell differs from one machine to the next",
-            note "not repeated after a lost connection: the text may have been typed";
+            note "not repeated after a lost connection: the text may have been typed. With `answer` it is dropped unless this connection answers";
         request "shell/resize" (ShellResizeParams => ShellResizeResult)
             [] now_with(of Shells) handlers::resize, needs Own:
             "Extension: sets the size of a shell's terminal. The last one counts for all connections.",

@@ -4,16 +4,18 @@
 //! owner does not read, the writer waits for the kernel's buffer. Output goes to the [`Screen`].
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bobbin_children::{Exit, PipedChild, Terminal, TerminalSize};
 use bobbin_native_wire::RpcError;
 use bobbin_peer::Responder;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::handlers::Attached;
 use crate::screen::Screen;
 use crate::types::{ShellInfo, ShellWriteResult};
 
@@ -37,6 +39,8 @@ pub(crate) struct Shell {
     size: watch::Sender<TerminalSize>,
     typed: mpsc::Sender<Typed>,
     closing: CancellationToken,
+    /// The connection whose terminal answers questions in the output.
+    answers: Mutex<Weak<Attached>>,
 }
 
 /// Text to type, and the receiver of the answer.
@@ -60,6 +64,7 @@ impl Shell {
             size: watch::Sender::new(size),
             typed,
             closing: CancellationToken::new(),
+            answers: Mutex::default(),
         });
         let run = run(shell.clone(), child, terminal, receiver);
         (shell, run)
@@ -88,6 +93,24 @@ impl Shell {
             let why = "The program in this terminal does not read what is typed. Try again later, or close the terminal.";
             bobbin_native::client::refuse(responder, RpcError::invalid_request(why));
         }
+    }
+
+    /// Notes a connection whose terminal answers from now on: it opened the shell, or its user types.
+    pub(crate) fn typed_by(&self, connection: &Arc<Attached>) {
+        if connection.has(&self.id) {
+            *self.answers.lock() = Arc::downgrade(connection);
+        }
+    }
+
+    /// Returns whether the terminal of a connection answers. Without such a connection, the first one that answers is it.
+    pub(crate) fn is_answered_by(&self, connection: &Arc<Attached>) -> bool {
+        let mut answers = self.answers.lock();
+        let other = answers.upgrade().filter(|other| !Arc::ptr_eq(other, connection));
+        if other.is_some_and(|other| other.has(&self.id)) {
+            return false;
+        }
+        *answers = Arc::downgrade(connection);
+        true
     }
 
     pub(crate) fn close(&self) {

@@ -76,6 +76,8 @@ pub struct ShellAttachResult {
     pub shell: ShellInfo,
     /// The newest 256 KiB of what it has written, in base64. A client clears the screen and shows them.
     pub data_base64: String,
+    /// The count of all bytes that it has written, up to the end of these.
+    pub position: u64,
 }
 
 /// Parameters of `shell/detach`.
@@ -97,6 +99,10 @@ pub struct ShellWriteParams {
     pub id: String,
     /// The typed bytes, in base64: 64 KiB at most.
     pub data_base64: String,
+    /// Whether the terminal itself wrote them, as an answer to a question in the output, and not its user. One attached
+    /// connection answers: the one that opened the shell or typed last. Answers of others are dropped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answer: bool,
 }
 
 /// Result of `shell/write`.
