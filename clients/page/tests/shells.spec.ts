@@ -1,4 +1,6 @@
 //! The user's own terminals on the page.
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, type Page, picture, test } from "./fixtures";
 
 const rows = (page: Page) => page.locator(".xterm-rows");
@@ -102,6 +104,32 @@ test("output paints the screen of its terminal and nothing else", async ({ page,
   await page.keyboard.press("Control+c");
   await run(page, "echo ali''ve");
   await expect(rows(page)).toContainText("alive");
+  await close(page);
+});
+
+test("one page answers what a program asks, from its first byte", async ({ page, context, bench }) => {
+  const settings = join(bench.folder, ".bashrc");
+  const length = (name: string) => `$(printf %s "$${name}" | wc -c)`;
+  writeFileSync(settings, `printf '\\033[6n'; read -rsd R -t 3 first; echo "<${length("first")}>"\n`);
+  await page.goto("/#/terminal");
+  await page.getByRole("button", { name: "New terminal" }).click();
+  await expect(rows(page)).toContainText(/<[1-9]\d*>/);
+  await run(page, "PS1='tea> '");
+
+  const other = await context.newPage();
+  await other.goto("/#/terminal");
+  await expect(rows(other)).toContainText(/<[1-9]\d*>/);
+  const answers = `<${length("one")}:${length("two")}>`;
+  const asks = `clear; printf '\\033[6n'; read -rsd R -t 3 one; read -rsd R -t 1 two; clear; echo "${answers}"`;
+  for (const typing of [page, other]) {
+    await typing.bringToFront();
+    await typing.getByRole("textbox", { name: /^Terminal: / }).focus();
+    await run(typing, asks);
+    await expect(rows(typing)).toHaveText(/^<[1-9]\d*:0>\s*tea> \s*$/);
+    await run(typing, "clear");
+    await expect(rows(typing)).toHaveText(/^tea> \s*$/);
+  }
+  rmSync(settings);
   await close(page);
 });
 

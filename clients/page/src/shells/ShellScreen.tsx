@@ -8,6 +8,8 @@ import { followTheme, makeTerminal } from "./xterm";
 interface Props {
   id: string;
   label: string;
+  /** Whether this page has opened the shell. Says so once. */
+  takeNew: () => boolean;
   onEnd: (code?: number) => void;
   onError: (why: string) => void;
   /** The user wants to leave the terminal by the keyboard. */
@@ -62,6 +64,7 @@ export function ShellScreen({ id, label, ...events }: Props) {
     const terminal = shown.current;
     if (!terminal || !server) return;
     const end = connect(client, id, terminal, {
+      takeNew: () => current.current.takeNew(),
       onEnd: (code) => current.current.onEnd(code),
       onError: (why) => current.current.onError(why),
     });

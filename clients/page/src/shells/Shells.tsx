@@ -23,6 +23,8 @@ export default function Shells({ thread }: { thread?: string }) {
   const [isBusy, setBusy] = useState(false);
   const [chosen, choose] = useRemembered("shell", "");
   const tabs = useRef<HTMLDivElement>(null);
+  /** Shells that this page has opened and not shown yet. */
+  const opened = useRef(new Set<string>());
 
   useEffect(() => {
     if (!data) return;
@@ -43,6 +45,7 @@ export default function Shells({ thread }: { thread?: string }) {
     try {
       const asked = { columns: 80, rows: 24, ...(thread && { threadId: thread }) };
       const { shell } = await client.request("shell/open", asked);
+      opened.current.add(shell.id);
       setShells((now = []) => [...now, shell]);
       choose(shell.id);
       setFailure(undefined);
@@ -121,6 +124,7 @@ export default function Shells({ thread }: { thread?: string }) {
             key={current.id}
             id={current.id}
             label={`Terminal: ${current.program}`}
+            takeNew={() => opened.current.delete(current.id)}
             onEnd={(code) => setEnded((now) => ({ ...now, [current.id]: { ...(code !== undefined && { code }) } }))}
             onError={setFailure}
             onLeave={() => tabs.current?.querySelector<HTMLElement>('[aria-pressed="true"]')?.focus()}

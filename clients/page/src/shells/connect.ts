@@ -3,17 +3,14 @@ import { type Client, RpcError } from "@bobbin/client";
 import type { Terminal } from "@xterm/xterm";
 import { complain, message } from "../ui/toast";
 import { binary, decoded, encoded } from "./bytes";
+import { isAnswer, sender, shownBefore } from "./typing";
 
 /** Most bytes of output that wait to be drawn. Beyond, the page skips to the newest. */
 const MOST_WAITING = 1 << 20;
-/** Most bytes of a request, and most that wait to be sent. */
-const MOST_TYPED = 48 << 10;
-const MOST_UNSENT = 4 << 20;
-
-/** Texts of the terminal itself, after their escape: answers to questions in the output, and that it has the focus. */
-const ANSWER = /^(\[[?>]?[\d;]*(\$y|[cnRIO])|[P\]].*)$/s;
 
 interface Events {
+  /** Whether this page has opened the shell and shows it for the first time. */
+  takeNew: () => boolean;
   /** The shell has ended, or is not there any more. */
   onEnd: (code?: number) => void;
   /** The server does not let this page have it. */
@@ -21,27 +18,39 @@ interface Events {
 }
 
 /** Attaches a terminal to a shell, for one connection of the client. Returns what ends that. */
-export function connect(client: Client, id: string, terminal: Terminal, { onEnd, onError }: Events): () => void {
+export function connect(
+  client: Client,
+  id: string,
+  terminal: Terminal,
+  { takeNew, onEnd, onError }: Events,
+): () => void {
   const stop = new AbortController();
   let waiting = 0;
-  // The questions in a copy of the output were answered when it was written.
-  let isCopy = true;
+  /** Up to where this page has drawn the output, and could answer the questions in it. */
+  let drawn: number | undefined;
+  /** The output that is drawn was drawn before, and its questions are not asked again. */
+  let isCopy = false;
   let isBehind = false;
   // Output before the answer is in the copy that it brings.
   let isAttaching = true;
 
   function attach() {
-    isCopy = true;
     isAttaching = true;
     isBehind = false;
     client.request("shell/attach", { id }, { signal: stop.signal }).then(
-      ({ dataBase64 }) => {
+      ({ dataBase64, position }) => {
         if (stop.signal.aborted) return;
         isAttaching = false;
+        const bytes = decoded(dataBase64);
+        drawn ??= takeNew() ? 0 : position;
+        const old = shownBefore(bytes.length, position, drawn);
+        drawn = position;
         terminal.reset();
-        draw(decoded(dataBase64), () => {
+        isCopy = true;
+        draw(bytes.subarray(0, old), () => {
           isCopy = false;
         });
+        draw(bytes.subarray(old));
       },
       (error: unknown) => {
         if (stop.signal.aborted) return;
@@ -55,30 +64,46 @@ export function connect(client: Client, id: string, terminal: Terminal, { onEnd,
     waiting += bytes.length;
     terminal.write(bytes, () => {
       waiting -= bytes.length;
-      if (waiting === 0 && isBehind) attach();
       then?.();
+      if (waiting === 0 && isBehind && !isAttaching) attach();
     });
   }
 
-  const type = sender((bytes) =>
-    client.request("shell/write", { id, dataBase64: encoded(bytes) }, { signal: stop.signal, timeoutMs: 0 }),
+  /** Attaches again, once all that waits is drawn. */
+  function skip() {
+    isBehind = true;
+    if (waiting === 0 && !isAttaching) attach();
+  }
+
+  const type = sender(
+    ({ bytes, answer }) =>
+      client.request(
+        "shell/write",
+        { id, dataBase64: encoded(bytes), ...(answer && { answer }) },
+        { signal: stop.signal, timeoutMs: 0 },
+      ),
+    (error) => {
+      if (!(error instanceof DOMException)) complain(error);
+    },
   );
-  const isAnswer = (data: string) => data.startsWith("\u001b") && ANSWER.test(data.slice(1));
   const text = new TextEncoder();
   const ends = [
     client.on("shell/output", (output) => {
       if (output.id !== id || isBehind || isAttaching) return;
-      isBehind = waiting > MOST_WAITING;
-      if (!isBehind) draw(decoded(output.dataBase64));
+      if (waiting > MOST_WAITING) return skip();
+      const bytes = decoded(output.dataBase64);
+      drawn = (drawn ?? 0) + bytes.length;
+      draw(bytes);
     }),
-    client.on("shell/skipped", (skipped) => skipped.id === id && attach()),
+    client.on("shell/skipped", (skipped) => skipped.id === id && skip()),
     client.on("shell/exited", (exited) => exited.id === id && onEnd(exited.code)),
   ];
   const listeners = [
     terminal.onData((data) => {
-      if (!(isCopy && isAnswer(data))) type(text.encode(data));
+      const answer = isAnswer(data);
+      if (!(isCopy && answer)) type(text.encode(data), answer);
     }),
-    terminal.onBinary((data) => type(binary(data))),
+    terminal.onBinary((data) => type(binary(data), false)),
     terminal.onResize(({ cols, rows }) => {
       client.request("shell/resize", { id, columns: cols, rows }, { signal: stop.signal }).catch(() => {
         // The next answer says that it has ended.
@@ -93,33 +118,5 @@ export function connect(client: Client, id: string, terminal: Terminal, { onEnd,
     client.request("shell/detach", { id }).catch(() => {
       // The connection is gone, and its attachments with it.
     });
-  };
-}
-
-/** Returns a function that sends bytes in order, one request at a time. */
-function sender(send: (bytes: Uint8Array) => Promise<unknown>): (bytes: Uint8Array) => void {
-  let unsent = new Uint8Array();
-  let isSending = false;
-  async function flush() {
-    isSending = true;
-    try {
-      while (unsent.length > 0) {
-        const next = unsent.subarray(0, MOST_TYPED);
-        unsent = unsent.subarray(next.length);
-        await send(next);
-      }
-    } catch (error) {
-      unsent = new Uint8Array();
-      if (!(error instanceof DOMException)) complain(error);
-    }
-    isSending = false;
-  }
-  return (bytes) => {
-    if (unsent.length + bytes.length > MOST_UNSENT) return complain(new Error("This is too much to type at once."));
-    const all = new Uint8Array(unsent.length + bytes.length);
-    all.set(unsent);
-    all.set(bytes, unsent.length);
-    unsent = all;
-    if (!isSending) void flush();
   };
 }
