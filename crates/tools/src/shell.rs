@@ -45,6 +45,8 @@ const BACKGROUND: &str = " Set runInBackground for servers, watchers and whateve
 
 /// The condition of an answer about a command that should be confined and is not.
 const UNCONFINED: &str = "without a sandbox";
+/// The condition of an answer about a command that has no network, whatever other commands have.
+const NO_NETWORK: &str = "without network";
 /// The condition of an answer about a command that leaves a sandbox.
 const OUTSIDE: &str = "outside of the sandbox";
 /// The note on a lasting answer about such a command.
@@ -138,6 +140,8 @@ pub(super) struct ShellTool {
     sandbox: Sandbox,
     /// The file rights of a profile that one Turn has set.
     of_turn: Option<Files>,
+    /// Whether its commands have no network, whatever other commands have.
+    without_network: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -208,6 +212,7 @@ impl ShellTool {
             shell,
             sandbox,
             of_turn: None,
+            without_network: false,
         }
     }
 
@@ -226,6 +231,7 @@ impl ShellTool {
         sandbox.profile.network = Network::Off;
         Self {
             of_turn: self.of_turn,
+            without_network: true,
             ..self.with_sandbox(sandbox)
         }
     }
@@ -319,15 +325,18 @@ impl ShellTool {
             (Some(_), Some(CommandSandbox::Confined(_))) => leaving(command, &ruled),
             (_, hold) => permission(command, &ruled, hold.as_ref(), &sandbox, environment)?,
         };
-        let permission = match (permission, self.of_turn) {
+        let permission = match permission {
+            Permission::Free => Permission::Free,
             // An answer given in this sandbox covers nothing in another one.
-            (Permission::Ask { mut scope, reason }, Some(files)) => {
-                scope
-                    .conditions
-                    .push(format!("in the sandbox {} of one run", files.name()));
+            Permission::Ask { mut scope, reason } => {
+                let of_turn = self
+                    .of_turn
+                    .map(|files| format!("in the sandbox {} of one run", files.name()));
+                let is_confined = matches!(hold, Some(CommandSandbox::Confined(_)));
+                let no_network = (self.without_network && is_confined).then(|| NO_NETWORK.to_owned());
+                scope.conditions.extend(of_turn.into_iter().chain(no_network));
                 Permission::Ask { scope, reason }
             }
-            (permission, _) => permission,
         };
         let mut spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
         for (name, value) in &request.variables {

@@ -138,6 +138,50 @@ fn commands_without_the_network_keep_their_file_rights() {
 }
 
 #[test]
+fn answers_about_commands_without_the_network_cover_no_others() {
+    let workspace = Workspace::new();
+    let kernel = Support {
+        landlock: 6,
+        seccomp: true,
+        ..Support::NONE
+    };
+    let request = |outside_sandbox| CommandRequest {
+        command: "make".to_owned(),
+        variables: Vec::new(),
+        input: None,
+        outside_sandbox,
+        time_limit: Duration::from_secs(1),
+        captured_bytes: 1,
+    };
+    let asked = |commands: &Commands, outside| {
+        let call = commands.prepare(request(outside), &workspace.environment());
+        match call.unwrap().permission() {
+            Permission::Ask { scope, reason } => (scope, reason),
+            Permission::Free => panic!("free"),
+        }
+    };
+    for network in [Network::On, Network::Off] {
+        let mut tool = held(kernel, WhenMissing::Ask);
+        tool.sandbox.profile.network = network;
+        let usual = Commands(Arc::new(tool));
+        let without = usual.clone().without_network();
+        let (usual_scope, _) = asked(&usual, false);
+        let (scope, reason) = asked(&without, false);
+        assert!(reason.contains(", no network ("), "{reason}");
+        assert!(scope.may_be_remembered());
+        assert_ne!(scope.grant(), usual_scope.grant(), "{network:?}");
+        for standing in scope.standings() {
+            assert!(!usual_scope.standings().contains(&standing), "{network:?}");
+        }
+        assert_eq!(
+            asked(&usual, true),
+            asked(&without, true),
+            "outside, both have it"
+        );
+    }
+}
+
+#[test]
 fn commands_are_asked_about_with_their_text_and_place() {
     let workspace = Workspace::new();
     workspace.write("a", "");
