@@ -697,6 +697,41 @@ async fn a_permission_covers_the_command_that_it_named() {
 }
 
 #[tokio::test]
+async fn an_answer_about_a_command_without_the_network_covers_no_other_one() {
+    if Place::new().held(STRICT).await.is_none() {
+        return;
+    }
+    let workspace = workspace_of_agent();
+    workspace.configure(&json!({
+        "Titles": { "Enabled": false }, "Sandbox": { "Network": true },
+        "Engines": {
+            "tea": { "acp": ["./agent.sh"], "hosts": ["tea.example.com"] },
+            "coffee": { "acp": ["./agent.sh"] },
+        },
+    }));
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let with_hosts = thread(&mut client, "tea").await;
+    client.start_turn(&with_hosts, "A command.").await;
+    let asked = client.wait_for("item/approval/request").await;
+    let reason = asked["params"]["reason"].as_str().unwrap();
+    assert!(reason.contains(", no network ("), "{asked}");
+    client.reply(&asked, json!({ "decision": "acceptAlways" })).await;
+    assert_eq!(agent_text(&ended(&mut client).await), "run.");
+
+    let usual = thread(&mut client, "coffee").await;
+    client.start_turn(&usual, "A command.").await;
+    let asked = client.wait_for("item/approval/request").await;
+    let reason = asked["params"]["reason"].as_str().unwrap();
+    assert!(reason.contains(", with network ("), "{asked}");
+    client.reply(&asked, json!({ "decision": "decline" })).await;
+    assert_eq!(agent_text(&ended(&mut client).await), "not run.");
+    // The answer counts where it was given.
+    let again = turn(&mut client, &with_hosts, "A command.", None).await;
+    assert_eq!(agent_text(&again), "run.", "{again}");
+}
+
+#[tokio::test]
 async fn what_an_agent_leaves_running_ends_with_its_turn() {
     let workspace = workspace();
     let server = workspace.web_socket();
