@@ -325,19 +325,7 @@ impl ShellTool {
             (Some(_), Some(CommandSandbox::Confined(_))) => leaving(command, &ruled),
             (_, hold) => permission(command, &ruled, hold.as_ref(), &sandbox, environment)?,
         };
-        let permission = match permission {
-            Permission::Free => Permission::Free,
-            // An answer given in this sandbox covers nothing in another one.
-            Permission::Ask { mut scope, reason } => {
-                let of_turn = self
-                    .of_turn
-                    .map(|files| format!("in the sandbox {} of one run", files.name()));
-                let is_confined = matches!(hold, Some(CommandSandbox::Confined(_)));
-                let no_network = (self.without_network && is_confined).then(|| NO_NETWORK.to_owned());
-                scope.conditions.extend(of_turn.into_iter().chain(no_network));
-                Permission::Ask { scope, reason }
-            }
-        };
+        let permission = self.bound(permission, hold.as_ref());
         let mut spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
         for (name, value) in &request.variables {
             spec.env.set(name, value);
@@ -393,6 +381,19 @@ impl ShellTool {
                 writable: ruled.programs,
             },
         }))
+    }
+
+    /// Binds a question to the sandbox of this tool: an answer given here covers nothing in another one.
+    fn bound(&self, permission: Permission, hold: Option<&CommandSandbox>) -> Permission {
+        let Permission::Ask { mut scope, reason } = permission else {
+            return permission;
+        };
+        let of_turn = self.of_turn;
+        let of_turn = of_turn.map(|files| format!("in the sandbox {} of one run", files.name()));
+        let is_confined = matches!(hold, Some(CommandSandbox::Confined(_)));
+        let no_network = (self.without_network && is_confined).then(|| NO_NETWORK.to_owned());
+        scope.conditions.extend(of_turn.into_iter().chain(no_network));
+        Permission::Ask { scope, reason }
     }
 
     /// Returns the confinement of a command of plan mode, and its sandbox.
