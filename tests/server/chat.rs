@@ -323,7 +323,7 @@ async fn a_draft_is_there_again_after_the_client_was_killed() {
     again.types("\u{4}");
     again.ends().await;
     let drafts = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(drafts, "{}");
+    assert_eq!(drafts, "[]");
 }
 
 #[tokio::test]

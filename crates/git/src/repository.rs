@@ -61,7 +61,7 @@ const INTEND: &str = "git -c core.fsmonitor=false --literal-pathspecs add --inte
 const FORGET: &str = "git -c core.fsmonitor=false --literal-pathspecs rm -q --cached -- \"$@\"";
 /// Takes a diff from standard input into the files. Git reads its paths from the top of the repository, if there is one.
 ///
-/// What it takes back may be staged. Once a file is as in the last commit again, nothing of it stays staged: the script resets
+/// A change that is taken back may be staged. Once a file is as in the last commit again, nothing of it stays staged: the script resets
 /// it in a copy of the index, and in the index if git then sees no difference. A file whose merge is not settled stays as it is.
 const APPLY: &str = r#"quiet_git() {
   git -c core.fsmonitor=false -c core.hooksPath=/dev/null --literal-pathspecs "$@"

@@ -1,4 +1,4 @@
-//! What is typed into a shell: by its user, and by the terminal that answers a program.
+//! The bytes that go to a shell: those of its user, and answers of the terminal to a program.
 
 /** Most bytes of a request. */
 const MOST_TYPED = 48 << 10;

@@ -1,4 +1,4 @@
-//! What is typed into a shell, and what the terminal answers.
+//! The bytes that go to a shell.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isAnswer, sender, shownBefore } from "../../node_modules/.unit/shells/typing.js";

@@ -141,7 +141,7 @@ struct App {
     files: Vec<String>,
     compose: Compose,
     drafts: Drafts,
-    /// What of the prompt is in that file, and when the prompt is stored next.
+    /// The part of the prompt that is in that file, and when the prompt is stored next.
     stored: String,
     store_at: Option<Instant>,
     /// Commands of the Thread that run in the background, by their ids.
