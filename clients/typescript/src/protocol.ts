@@ -6512,6 +6512,8 @@ export interface ShellAttachParams {
 export interface ShellAttachResult {
   /** The newest 256 KiB of what it has written, in base64. A client clears the screen and shows them. */
   dataBase64: string;
+  /** The count of all bytes that it has written, up to the end of these. */
+  position: number;
   /** The shell. */
   shell: ShellInfo;
 }
@@ -6527,6 +6529,11 @@ export type ShellDetachResult = Record<string, unknown>;
 
 /** Parameters of `shell/write`. */
 export interface ShellWriteParams {
+  /**
+   * Whether the terminal itself wrote them, as an answer to a question in the output, and not its user. One attached
+   * connection answers: the one that opened the shell or typed last. Answers of others are dropped.
+   */
+  answer?: boolean;
   /** The typed bytes, in base64: 64 KiB at most. */
   dataBase64: string;
   /** The shell. */
@@ -6557,6 +6564,12 @@ export interface ShellCloseParams {
 
 /** Result of `shell/close`. */
 export type ShellCloseResult = Record<string, unknown>;
+
+/** Parameters of `alert/test`. */
+export interface AlertTestParams {
+  /** The client's name for this request. A repetition sends no second alert. */
+  clientRequestId?: string;
+}
 
 /** What clients ask. */
 export interface Requests {
@@ -6972,6 +6985,8 @@ export interface Requests {
   "shell/resize": { params: ShellResizeParams; result: ShellResizeResult };
   /** Extension: ends a shell with everything that it started. Answered once all is gone. */
   "shell/close": { params: ShellCloseParams; result: ShellCloseResult };
+  /** Extension: sends an alert that shows whether alerts arrive. Answered once it has arrived, or with the reason. */
+  "alert/test": { params: AlertTestParams; result: EmptyResult };
 }
 
 /** Params of `$/cancelRequest`. */

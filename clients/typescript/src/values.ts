@@ -69,6 +69,7 @@ export const ONCE: ReadonlySet<string> = new Set([
   "worktree/apply",
   "worktree/remove",
   "shell/open",
+  "alert/test",
 ]);
 
 /** The codes of {@link RpcError}. */

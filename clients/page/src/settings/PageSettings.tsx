@@ -1,9 +1,13 @@
 //! Settings of this browser alone.
 import { useRemembered } from "../app/remember";
 import { editors } from "../files/editors";
+import { useClient, useHas } from "../server/context";
+import { complain, say } from "../ui/toast";
 import { NotifySwitch } from "../waiting/NotifySwitch";
 
 export function PageSettings() {
+  const client = useClient();
+  const hasAlerts = useHas("alerts");
   const [editor, setEditor] = useRemembered("editor", "");
   const [theme, setTheme] = useRemembered("theme", "");
   return (
@@ -40,6 +44,17 @@ export function PageSettings() {
       <p className="meta">
         The browser then says when something waits for you or a Turn has ended while you look elsewhere.
       </p>
+      {hasAlerts && (
+        <p>
+          <button
+            type="button"
+            className="btn"
+            onClick={() => void client.request("alert/test", {}).then(() => say("The alert has arrived."), complain)}
+          >
+            Send a test alert
+          </button>
+        </p>
+      )}
     </div>
   );
 }

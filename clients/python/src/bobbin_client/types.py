@@ -7391,6 +7391,8 @@ class ShellAttachResult(TypedDict):
 
     dataBase64: str
     """The newest 256 KiB of what it has written, in base64. A client clears the screen and shows them."""
+    position: int
+    """The count of all bytes that it has written, up to the end of these."""
     shell: ShellInfo
     """The shell."""
 
@@ -7406,13 +7408,20 @@ class ShellDetachResult(TypedDict):
     """Result of `shell/detach`."""
 
 
-class ShellWriteParams(TypedDict):
-    """Parameters of `shell/write`."""
-
+class _ShellWriteParams(TypedDict):
     dataBase64: str
     """The typed bytes, in base64: 64 KiB at most."""
     id: str
     """The shell."""
+
+
+class ShellWriteParams(_ShellWriteParams, total=False):
+    """Parameters of `shell/write`."""
+
+    answer: bool
+    """Whether the terminal itself wrote them, as an answer to a question in the output, and not its user. One
+    attached connection answers: the one that opened the shell or typed last. Answers of others are dropped.
+    """
 
 
 class ShellWriteResult(TypedDict):
@@ -7443,6 +7452,13 @@ class ShellCloseParams(TypedDict):
 
 class ShellCloseResult(TypedDict):
     """Result of `shell/close`."""
+
+
+class AlertTestParams(TypedDict, total=False):
+    """Parameters of `alert/test`."""
+
+    clientRequestId: str
+    """The client's name for this request. A repetition sends no second alert."""
 
 
 class _ApprovalRequestParams(TypedDict):
@@ -9390,7 +9406,7 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'git/pullRequest', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove', 'shell/open'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'git/pullRequest', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove', 'shell/open', 'alert/test'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
 REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/fetch/plan', 'git/push/plan', 'git/pullRequest/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status', 'shell/list', 'shell/attach', 'shell/detach', 'shell/write', 'shell/resize', 'shell/close'])
@@ -10726,6 +10742,14 @@ class Requests:
         self, method: Literal['shell/close'], params: ShellCloseParams, *, timeout: float | None = ...
     ) -> ShellCloseResult:
         """Extension: ends a shell with everything that it started. Answered once all is gone."""
+
+    @overload
+    async def request(
+        self, method: Literal['alert/test'], params: AlertTestParams | None = None, *, timeout: float | None = ...
+    ) -> dict[str, Any]:
+        """Extension: sends an alert that shows whether alerts arrive. Answered once it has arrived, or with the
+    reason.
+    """
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""
