@@ -150,6 +150,10 @@ async fn an_editor_is_at_the_workspaces_address_too() {
     });
     let answer = editor.call("initialize", hello).await;
     assert_eq!(answer["models"], json!(["offline"]));
+    // A client of the node has the rights of a client of a listener.
+    let login = json!({ "provider": "openai", "method": "api-key" });
+    let refused = editor.answer_to("providers/login", login).await;
+    assert!(!refused.to_string().contains("\"input\""), "{refused}");
     node.end().await;
 }
 

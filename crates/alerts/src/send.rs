@@ -68,7 +68,7 @@ pub struct Sender {
     client: reqwest::Client,
     children: Children,
     environment: Environment,
-    /// Where a program starts.
+    /// The directory that a program starts in.
     directory: PathBuf,
 }
 

@@ -18,7 +18,7 @@ const MAX_WAIT: u32 = 24 * 60 * 60;
 /// Longest Turn without an alert, in minutes: a day.
 const MAX_MINUTES: u32 = 24 * 60;
 
-/// Where to notify you when a question waits, or when a long Turn has ended. Counts in your own file only.
+/// Address or program that notifies you when a question waits, or when a long Turn has ended. Counts in your own file only.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct AlertsSection {
@@ -44,7 +44,7 @@ pub struct AlertsSection {
 /// The settings of alerts, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertSettings {
-    /// Where alerts go.
+    /// The target of alerts.
     pub target: AlertTarget,
     /// How long a question waits.
     pub wait: Duration,
@@ -55,7 +55,7 @@ pub struct AlertSettings {
     quiet: Option<QuietHours>,
 }
 
-/// Where alerts go.
+/// The target of alerts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AlertTarget {
     /// To this address.

@@ -63,7 +63,7 @@ impl Alerts {
     }
 
     /// Starts to watch. The Threads join the task when they stop.
-    pub fn begin(&self, threads: &Arc<Threads>) {
+    pub fn start(&self, threads: &Arc<Threads>) {
         let (alerts, watched) = (self.0.clone(), threads.clone());
         threads.own(async move {
             let stopping = watched.stopping().clone();

@@ -53,7 +53,7 @@ pub(crate) struct ConfigFile {
     pub(crate) plugins: bobbin_plugins::Section,
     /// FineCode projects and their runners.
     pub(crate) fine_code: Option<bobbin_finecode::Settings>,
-    /// Where to notify you when a question waits, or when a long Turn has ended. Counts in your own file only.
+    /// Address or program that notifies you when a question waits, or when a long Turn has ended. Counts in your own file only.
     #[serde(default)]
     pub(crate) alerts: bobbin_alerts::AlertsSection,
     /// Where the server listens and who may connect. Counts in your own file only.

@@ -129,7 +129,7 @@ impl Opened {
         tokio::task::spawn_blocking(move || plugins.refresh()).await?;
         self.terminals.start(&self.threads);
         if let Some(alerts) = &self.alerts {
-            alerts.begin(&self.threads);
+            alerts.start(&self.threads);
         }
         self.hermes.begin()?;
         let services = services(self);
