@@ -84,6 +84,10 @@ test("a device is paired for all workspaces", async ({ page, bench }) => {
   await page.getByRole("button", { name: "Pair a device…" }).click();
   const code = page.getByRole("dialog").locator("code").first();
   await expect(code).toContainText(`${bench.origin}/w/#`);
+  // A key of the page under it does not lead away.
+  await page.keyboard.press("1");
+  await page.waitForTimeout(300);
+  await expect(code).toBeVisible();
   const address = (await code.textContent()) ?? "";
   await page.evaluate(() => localStorage.clear());
   await page.goto("about:blank");
@@ -91,6 +95,28 @@ test("a device is paired for all workspaces", async ({ page, bench }) => {
   await expect(page.getByRole("heading", { name: "Workspaces" })).toBeVisible();
   await page.goto("/w/tea/");
   await expect(page.getByRole("heading", { name: "New Thread" })).toBeVisible();
+});
+
+test("a page has one connection to the node, also when the names come and go", async ({ page }) => {
+  const open = new Set<unknown>();
+  page.on("websocket", (socket) => {
+    if (!socket.url().includes("/node/ws")) return;
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+  });
+  await page.setViewportSize({ width: 390, height: 760 });
+  const switcher = page.getByRole("button", { name: "Workspaces" });
+  for (let round = 0; round < 3; round++) {
+    await page.goto("/w/tea/#/");
+    await expect(switcher).toBeVisible();
+    await page.goto("/w/tea/#/new");
+    await expect(switcher).toHaveCount(0);
+  }
+  await page.goto("/w/tea/#/");
+  await expect(switcher).toBeVisible();
+  // Longer than the pause before a lost connection is made again.
+  await page.waitForTimeout(600);
+  expect(open.size).toBe(1);
 });
 
 test("an address of no workspace says so", async ({ page }) => {

@@ -45,6 +45,7 @@ export default function Overview({ onOut }: { onOut: (why: string) => void }) {
     const onKey = (event: KeyboardEvent) => {
       if ((event.target as HTMLElement).matches("input, textarea, select")) return;
       if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (document.querySelector("dialog[open], [role=menu]")) return;
       const row = document.querySelectorAll<HTMLAnchorElement>("a.workspace-name")[Number(event.key) - 1];
       row?.click();
     };

@@ -50,6 +50,8 @@ interface Answer {
 
 class Node extends Store<NodeState> {
   #users = 0;
+  /** Counts the times that nobody used it: what was started before is over. */
+  #visit = 0;
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
@@ -69,7 +71,9 @@ class Node extends Store<NodeState> {
       this.#users -= 1;
       if (this.#users > 0) return;
       clearTimeout(this.#timer);
+      this.#visit += 1;
       this.#socket?.close();
+      this.#socket = undefined;
     };
   };
 
@@ -96,13 +100,17 @@ class Node extends Store<NodeState> {
   }
 
   async #connect(): Promise<void> {
+    const visit = this.#visit;
+    const isOver = () => visit !== this.#visit;
     try {
-      const socket = new WebSocket(`${socketOf("/node/ws")}?ticket=${encodeURIComponent(await ticket())}`);
-      if (this.#users === 0) return socket.close();
+      const right = await ticket();
+      if (isOver()) return;
+      const socket = new WebSocket(`${socketOf("/node/ws")}?ticket=${encodeURIComponent(right)}`);
       this.#socket = socket;
-      socket.onmessage = ({ data }) => this.#receive(JSON.parse(String(data)) as Answer);
-      socket.onclose = () => this.#lost("The connection was lost.");
+      socket.onmessage = ({ data }) => !isOver() && this.#receive(JSON.parse(String(data)) as Answer);
+      socket.onclose = () => !isOver() && this.#lost("The connection was lost.");
     } catch (error) {
+      if (isOver()) return;
       if (error instanceof UnauthorizedError) this.set({ ...this.getSnapshot(), live: false, isOut: true });
       else this.#lost(error instanceof Error ? error.message : String(error));
     }
@@ -124,7 +132,6 @@ class Node extends Store<NodeState> {
     this.#socket = undefined;
     for (const call of this.#calls.values()) call.failed(new Error(problem));
     this.#calls.clear();
-    if (this.#users === 0) return;
     this.set({ ...this.getSnapshot(), live: false, problem });
     const pause = Math.min(LONGEST, 250 * 2 ** this.#attempt++);
     this.#timer = setTimeout(() => void this.#connect(), pause);
