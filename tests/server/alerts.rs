@@ -13,10 +13,11 @@ use crate::mcp;
 use crate::support::{PATIENCE, Workspace, rich};
 
 /// An address that takes alerts, and answers with a status.
-async fn address(status: &'static str) -> (String, mpsc::Receiver<String>) {
+async fn address(status: impl Into<String>) -> (String, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/tea", listener.local_addr().unwrap());
     let (sender, requests) = mpsc::channel(16);
+    let status = status.into();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut text = Vec::new();
@@ -72,13 +73,18 @@ async fn a_question_that_waits_is_reported_once_with_its_link() {
     );
 
     let thread = client.start_thread().await;
+    let title = json!({ "threadId": thread, "displayName": "Tidy\nthe \u{1b}[31mpantry" });
+    client.call("thread/rename", title).await;
     client.start_turn(&thread, "run `echo s3cret > cup`").await;
     let asked = client.wait_for("item/approval/request").await;
     let alert = next(&mut requests).await;
     let page = format!("/#/t/{thread}");
     let is_link = |line: &str| line.starts_with("click: http://") && line.ends_with(&page);
     assert!(alert.lines().any(is_link), "{alert}");
-    assert!(alert.contains("\r\n\r\nNeeds your answer"), "{alert}");
+    assert!(
+        alert.ends_with("\r\n\r\nNeeds your answer: Tidy the  [31mpantry"),
+        "{alert}"
+    );
     client.reply(&asked, json!({ "decision": "decline" })).await;
     client.wait_for("turn/completed").await;
     // A new question of the same Thread is another one.
@@ -139,6 +145,23 @@ async fn a_folder_sends_no_alerts() {
     assert!(requests.try_recv().is_err());
     client.finish().await;
     server.wait().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_address_that_leads_elsewhere_is_a_refusal_and_does_not_spread() {
+    for status in ["302 Found", "307 Temporary Redirect"] {
+        let (elsewhere, mut led) = address("200 OK").await;
+        let (url, mut requests) = address(format!("{status}\r\nLocation: {elsewhere}")).await;
+        let workspace = Workspace::new();
+        workspace.configure(&json!({ "Alerts": { "Url": url } }));
+        let server = workspace.web_socket();
+        let mut client = server.client("me").await;
+        let error = client.error("alert/test", json!({})).await.to_string();
+        assert!(error.contains(&status[..3]), "{error}");
+        next(&mut requests).await;
+        assert!(led.try_recv().is_err(), "{status}");
+        server.terminate().await;
+    }
 }
 
 #[tokio::test]

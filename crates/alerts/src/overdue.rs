@@ -24,8 +24,15 @@ pub(crate) struct Overdue(HashMap<ThreadId, Times>);
 struct Times {
     /// When its Turn was first seen.
     started: Instant,
-    /// When its question was first seen, and whether it was reported.
-    question: Option<(Instant, bool)>,
+    question: Option<Question>,
+}
+
+/// A question that waits.
+#[derive(Debug)]
+struct Question {
+    /// When it is reported.
+    due: Instant,
+    is_reported: bool,
 }
 
 /// The limits of the user's settings.
@@ -36,13 +43,8 @@ pub(crate) struct Waits {
 }
 
 impl Overdue {
-    /// Compares the Threads with those of the last call. Returns the alerts that are due, and when the next one may be.
-    pub(crate) fn look(
-        &mut self,
-        seen: &[Seen],
-        now: Instant,
-        waits: Waits,
-    ) -> (Vec<(ThreadId, AlertKind)>, Option<Instant>) {
+    /// Compares the Threads with those of the last call. Returns the alerts that are due, which count as reported.
+    pub(crate) fn look(&mut self, seen: &[Seen], now: Instant, waits: Waits) -> Vec<(ThreadId, AlertKind)> {
         let mut due = Vec::new();
         self.0.retain(|thread, times| {
             let works = seen.iter().any(|seen| seen.thread == *thread);
@@ -64,25 +66,32 @@ impl Overdue {
                 times.question = None;
                 continue;
             }
-            let (since, is_reported) = times.question.get_or_insert((now, false));
-            if !*is_reported && now - *since >= waits.question {
-                *is_reported = true;
+            let question = times.question.get_or_insert(Question {
+                due: now + waits.question,
+                is_reported: false,
+            });
+            if !question.is_reported && now >= question.due {
+                question.is_reported = true;
                 due.push((thread.clone(), AlertKind::Question));
             }
         }
-        let questions = self.0.values().filter_map(|times| times.question);
-        let next = questions.filter(|(_, is_reported)| !is_reported);
-        (due, next.map(|(since, _)| since + waits.question).min())
+        due
     }
 
-    /// Takes back that a question was reported.
-    pub(crate) fn again(&mut self, thread: &ThreadId) {
-        if let Some(Times {
-            question: Some((_, is_reported)),
-            ..
-        }) = self.0.get_mut(thread)
-        {
-            *is_reported = false;
+    /// Returns when the next question is due.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        let questions = self.0.values().filter_map(|times| times.question.as_ref());
+        let waiting = questions.filter(|question| !question.is_reported);
+        waiting.map(|question| question.due).min()
+    }
+
+    /// Has a question reported at a later time, since its alert was not delivered.
+    pub(crate) fn again(&mut self, thread: &ThreadId, due: Instant) {
+        if let Some(question) = self.0.get_mut(thread).and_then(|times| times.question.as_mut()) {
+            *question = Question {
+                due,
+                is_reported: false,
+            };
         }
     }
 }
@@ -92,8 +101,8 @@ mod tests {
     use super::*;
 
     const WAITS: Waits = Waits {
-        question: Duration::from_secs(60),
-        turn: Some(Duration::from_secs(600)),
+        question: Duration::from_mins(1),
+        turn: Some(Duration::from_mins(10)),
     };
 
     fn seen(all: &[(&str, bool)]) -> Vec<Seen> {
@@ -109,7 +118,8 @@ mod tests {
         let (mut overdue, start) = (Overdue::default(), Instant::now());
         let mut at = |seconds: u64, all: &[(&str, bool)]| {
             let now = start + Duration::from_secs(seconds);
-            let (due, next) = overdue.look(&seen(all), now, WAITS);
+            let due = overdue.look(&seen(all), now, WAITS);
+            let next = overdue.next();
             let due: Vec<_> = due
                 .into_iter()
                 .map(|(id, kind)| (id.as_str().to_owned(), kind))
@@ -137,14 +147,23 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_failed_or_came_at_a_quiet_hour_is_due_again() {
+    fn a_report_that_failed_or_came_at_a_quiet_hour_is_due_again_later() {
         let (mut overdue, start) = (Overdue::default(), Instant::now());
         let all = seen(&[("a", true)]);
         overdue.look(&all, start, WAITS);
-        let later = start + WAITS.question;
-        assert_eq!(overdue.look(&all, later, WAITS).0.len(), 1);
-        overdue.again(&all[0].thread);
-        let (due, next) = overdue.look(&all, later, WAITS);
-        assert_eq!((due.len(), next), (1, None));
+        let failed = start + WAITS.question;
+        assert_eq!(overdue.look(&all, failed, WAITS).len(), 1);
+        let again = failed + Duration::from_mins(1);
+        overdue.again(&all[0].thread, again);
+        // The server looks whenever something happens in any Thread.
+        let early = again - Duration::from_millis(1);
+        assert_eq!(
+            (overdue.look(&all, early, WAITS), overdue.next()),
+            (vec![], Some(again))
+        );
+        assert_eq!(
+            (overdue.look(&all, again, WAITS).len(), overdue.next()),
+            (1, None)
+        );
     }
 }

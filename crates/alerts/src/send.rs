@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Exit, Input, Limits, ProcessSpec};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::redirect;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -98,7 +99,11 @@ impl Sender {
         environment: Environment,
         directory: PathBuf,
     ) -> Result<Self, reqwest::Error> {
-        let client = reqwest::Client::builder().timeout(TIME).build()?;
+        // An answer that leads elsewhere is a refusal: the alert, and the address in `Referer`, are for one server alone.
+        let client = reqwest::Client::builder()
+            .timeout(TIME)
+            .redirect(redirect::Policy::none())
+            .build()?;
         Ok(Self {
             target,
             client,

@@ -86,17 +86,15 @@ impl Inner {
         };
         let mut overdue = Overdue::default();
         loop {
-            let (due, next) = overdue.look(&at_work(threads), Instant::now(), waits);
-            let mut next = next;
+            let due = overdue.look(&at_work(threads), Instant::now(), waits);
             for (thread, kind) in due {
                 let is_quiet = self.settings.is_quiet(Timestamp::now(), &TimeZone::system());
                 let is_sent = !is_quiet && self.report(threads, &thread, kind).await;
                 if !is_sent && kind == AlertKind::Question {
-                    overdue.again(&thread);
-                    let again = Instant::now() + PAUSE;
-                    next = Some(next.map_or(again, |next| next.min(again)));
+                    overdue.again(&thread, Instant::now() + PAUSE);
                 }
             }
+            let next = overdue.next();
             self.is_pending.store(next.is_some(), Ordering::Release);
             let next = next.unwrap_or_else(|| Instant::now() + NEVER);
             tokio::select! {
@@ -130,7 +128,10 @@ impl Inner {
         let alert = Alert {
             kind,
             workspace: self.workspace.clone(),
-            title: title.filter(|_| self.settings.titles),
+            // One line, in which nothing directs a terminal.
+            title: title
+                .filter(|_| self.settings.titles)
+                .map(|title| title.replace(char::is_control, " ")),
             thread_id: thread.map(|thread| thread.as_str().to_owned()),
             link: (self.link)(thread),
         };
