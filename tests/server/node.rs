@@ -150,10 +150,13 @@ async fn an_editor_is_at_the_workspaces_address_too() {
     });
     let answer = editor.call("initialize", hello).await;
     assert_eq!(answer["models"], json!(["offline"]));
-    // A client of the node has the rights of a client of a listener.
-    let login = json!({ "provider": "openai", "method": "api-key" });
-    let refused = editor.answer_to("providers/login", login).await;
-    assert!(!refused.to_string().contains("\"input\""), "{refused}");
+    editor.notify("initialized", json!({})).await;
+    // Like one of a listener, it stores no keys in the home of the server's user.
+    let key = json!({ "provider": "anthropic", "data": { "api-key": "sk-of-the-kiln" } });
+    let error = editor.error("providers/loginInput", key).await;
+    let said = error["message"].as_str().unwrap();
+    assert!(said.contains("on the server's machine"), "{error}");
+    assert!(!node.home.path().join(".craft/config.json").exists());
     node.end().await;
 }
 

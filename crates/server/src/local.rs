@@ -8,7 +8,6 @@ use std::time::Duration;
 use bobbin_local::{
     CONTROL_LEAVE, CONTROL_LISTEN, CONTROL_WAIT, Dialect, Hello, Leave, Left, ListenRequest, Opened, Relayed,
 };
-use bobbin_model::ClientKeys;
 use bobbin_native::{Endpoint, LocalClient};
 use bobbin_peer::{ErrorObject, Handlers, Mode, Peer, PeerOptions, Transport, code};
 use bobbin_transport::Connections;
@@ -34,8 +33,6 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The clients of the socket.
 pub(crate) struct Local {
     editors: Arc<Editors>,
-    /// The editors that a node passes on. They store no keys.
-    relayed: Arc<Editors>,
     listeners: Arc<Listeners>,
     usage: Arc<Usage>,
     /// Locked while a listener is open, so that there is one at a time.
@@ -131,8 +128,7 @@ impl Local {
     pub(crate) fn new(listeners: Arc<Listeners>, usage: Arc<Usage>) -> Self {
         let editors = Editors::new(listeners.held.workspace(), &listeners.config, &listeners.opened);
         Self {
-            relayed: Arc::new(editors.clone()),
-            editors: Arc::new(editors.with_keys(&listeners.opened)),
+            editors: Arc::new(editors),
             listeners,
             usage,
             one_listener: Arc::default(),
@@ -142,8 +138,7 @@ impl Local {
 
 impl Connections for Local {
     fn serve(&self, mut transport: Transport, _: bool) -> BoxFuture<'static, ()> {
-        let (editors, relayed) = (self.editors.clone(), self.relayed.clone());
-        let (listeners, usage) = (self.listeners.clone(), self.usage.clone());
+        let (editors, listeners, usage) = (self.editors.clone(), self.listeners.clone(), self.usage.clone());
         let one_listener = self.one_listener.clone();
         async move {
             let Some(hello) = Hello::read(&mut transport).await else {
@@ -163,6 +158,12 @@ impl Connections for Local {
             if is_lasting && !hello.ends_turns {
                 listeners.opened.start_clock();
             }
+            let editors = Editors::clone(&editors);
+            // A client of the node stores no keys of models, like one of a listener.
+            let editors = match hello.relayed {
+                None => editors.with_keys(&listeners.opened),
+                Some(_) => editors,
+            };
             match hello.dialect {
                 Dialect::Native => {
                     let native = listeners.native.lock().clone();
@@ -175,9 +176,6 @@ impl Connections for Local {
                         keys: hello.keys,
                     };
                     bobbin_native::serve(transport, Endpoint::Local(client), native).await;
-                }
-                Dialect::Eca if hello.relayed.is_some() => {
-                    relayed.serve_with(transport, ClientKeys::default()).await;
                 }
                 Dialect::Eca => editors.serve_with(transport, hello.keys).await,
                 Dialect::Acp => editors.serve_acp(transport, hello.keys).await,
