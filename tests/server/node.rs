@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use bobbin_testkit::{Client, Link};
+use futures_util::SinkExt as _;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Child;
@@ -285,6 +286,31 @@ async fn a_killed_server_starts_again_at_once_and_its_question_is_asked_again() 
         "hot\n"
     );
     node.end().await;
+}
+
+#[tokio::test]
+async fn a_node_ends_at_once_also_with_a_client_that_does_not_read() {
+    let mut node = Node::start().await;
+    let (mut socket, _) = tokio_tungstenite::connect_async(node.at("w/tea/ws"))
+        .await
+        .unwrap();
+    let params = json!({ "clientInfo": { "name": "me", "version": "1" }, "capabilities": {} });
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+    socket.send(hello.to_string().into()).await.unwrap();
+    let initialized = json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} });
+    socket.send(initialized.to_string().into()).await.unwrap();
+    // Each answer repeats the name, until neither side takes more.
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "m".repeat(64 << 10), "params": {} });
+    let request = request.to_string();
+    let pause = Duration::from_secs(1);
+    while let Ok(sent) = tokio::time::timeout(pause, socket.send(request.as_str().into())).await {
+        sent.unwrap();
+    }
+    let pid = i32::try_from(node.child.id().unwrap()).unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(5), node.child.wait()).await;
+    assert!(ended.unwrap().unwrap().success());
+    node.home.run(&["stop", "--all"]).await;
 }
 
 #[tokio::test]

@@ -28,7 +28,8 @@ pub(crate) struct Relay {
 impl Connections for Relay {
     fn serve(&self, mut client: Transport, is_private: bool) -> BoxFuture<'static, ()> {
         let (shared, name, dialect) = (self.shared.clone(), self.name.clone(), self.dialect);
-        async move {
+        let stop = shared.stop.clone();
+        let relayed = async move {
             let reason = match server(&shared, &name, dialect, is_private).await {
                 Ok(mut server) => {
                     let reason = pass(&mut client, &mut server).await;
@@ -41,6 +42,13 @@ impl Connections for Relay {
                 }
             };
             close(client, &reason).await;
+        };
+        async move {
+            tokio::select! {
+                () = relayed => {}
+                // The node ends. It does not wait for a side that does not read.
+                () = stop.cancelled() => {}
+            }
         }
         .boxed()
     }
