@@ -289,6 +289,26 @@ async fn a_killed_server_starts_again_at_once_and_its_question_is_asked_again() 
 }
 
 #[tokio::test]
+async fn a_killed_server_stays_away_once_its_workspace_was_taken_out() {
+    let node = Node::start().await;
+    let _client = node.client("tea").await;
+    let (tea, pot) = loop_until("both run", || node.server("tea").zip(node.server("pot"))).await;
+    assert!(
+        node.home
+            .run(&["workspace", "remove", "tea"])
+            .await
+            .status
+            .success()
+    );
+    kill(tea);
+    kill(pot);
+    loop_until("pot again", || node.server("pot").filter(|pid| *pid != pot)).await;
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(node.server("tea"), None);
+    node.end().await;
+}
+
+#[tokio::test]
 async fn a_node_ends_at_once_also_with_a_client_that_does_not_read() {
     let mut node = Node::start().await;
     let (mut socket, _) = tokio_tungstenite::connect_async(node.at("w/tea/ws"))
@@ -311,6 +331,23 @@ async fn a_node_ends_at_once_also_with_a_client_that_does_not_read() {
     let ended = tokio::time::timeout(Duration::from_secs(5), node.child.wait()).await;
     assert!(ended.unwrap().unwrap().success());
     node.home.run(&["stop", "--all"]).await;
+}
+
+#[tokio::test]
+async fn a_link_in_the_place_of_a_folder_leads_to_no_other_workspace() {
+    let node = Node::start().await;
+    std::fs::rename(node.path("tea"), node.path("moved")).unwrap();
+    std::os::unix::fs::symlink(node.path("moved"), node.path("tea")).unwrap();
+    let mut client = Client::new(Link::web_socket(&node.at("w/tea/ws")).await);
+    let closed = client
+        .find("a close", |message| message.get("close").is_some())
+        .await;
+    let said = closed["reason"].as_str().unwrap();
+    assert!(
+        closed["close"] == 1011 && said.contains("is a link to"),
+        "{closed}"
+    );
+    node.end().await;
 }
 
 #[tokio::test]

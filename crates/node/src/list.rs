@@ -89,11 +89,13 @@ impl WorkspaceList {
             });
             let found = named.into_iter().filter_map(|named| {
                 let workspace = Workspace::at(&named.root, state.clone()).ok()?;
+                // Where a link has taken the folder's place, the state is that of another workspace.
+                let is_same = workspace.root == named.root;
                 Some(Seen {
-                    is_running: workspace.holder().is_some(),
-                    is_folder: workspace.root.is_dir(),
+                    is_running: is_same && workspace.holder().is_some(),
+                    is_folder: is_same && workspace.root.is_dir(),
                     database: workspace.database(),
-                    has_database: workspace.database().exists(),
+                    has_database: is_same && workspace.database().exists(),
                     named,
                 })
             });
@@ -240,11 +242,13 @@ mod tests {
         drop(held);
         bobbin_store::Store::close(&store).await;
         std::fs::remove_dir_all(&tea.root).unwrap();
-        next(&mut readings, |read| {
+let is_gone: Wanted = |read| {
             let problem = read.workspaces.last().and_then(|tea| tea.problem.as_deref());
             problem.is_some_and(|why| why.contains("no such folder"))
-        })
-        .await;
+        };
+        next(&mut readings, is_gone).await;
+        std::os::unix::fs::symlink(&pot.root, &tea.root).unwrap();
+        next(&mut readings, is_gone).await;
         state.remove_name(&pot.root).unwrap();
         list.changed();
         let read = timeout(Duration::from_secs(20), async {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use bobbin_config::Config;
 use bobbin_local::{Dialect, Launch, Relayed};
 use bobbin_server::listen::{Bound, Listen, Listening};
@@ -10,7 +10,7 @@ use bobbin_server::signals::Signals;
 use bobbin_transport::{
     Connections, LocalListener, MAX_BODY_BYTES, Readiness, Router, web_socket, web_socket_by,
 };
-use bobbin_workspace::{NodeLock, NodeRecord, StateDirectory, Workspace};
+use bobbin_workspace::{NamedWorkspace, NodeLock, NodeRecord, StateDirectory, Workspace};
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
@@ -55,6 +55,20 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Returns the workspace of a name.
+    ///
+    /// # Errors
+    /// Its folder is gone, or is a link to another one, which the user has not added.
+    pub(crate) fn workspace(&self, named: &NamedWorkspace) -> anyhow::Result<Workspace> {
+        let workspace = Workspace::find(Some(&named.root), self.settings.state.clone())?;
+        let (root, found) = (named.root.display(), workspace.root.display());
+        ensure!(
+            workspace.root == named.root,
+            "{root} is a link to {found} now; `bobbin workspace add` adds that folder"
+        );
+        Ok(workspace)
+    }
+
     /// Returns what servers get to know of a client of the node.
     pub(crate) fn relayed(&self, is_private: bool) -> Relayed {
         Relayed {
@@ -95,9 +109,9 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
     lock.write(&record(&shared.shown))?;
     // Open Turns go on and jobs run again, before a client comes. A server with nothing to do ends soon.
     for named in shared.settings.state.named()? {
-        match Workspace::find(Some(&named.root), shared.settings.state.clone()) {
+        match shared.workspace(&named) {
             Ok(workspace) => shared.supervisors.supervise(&shared, &workspace),
-            Err(error) => tracing::warn!(name = named.name, %error, "a workspace is not served"),
+            Err(error) => tracing::warn!(name = named.name, "a workspace is not served: {error:#}"),
         }
     }
     let own: Arc<dyn Connections> = Arc::new(NodeClients(shared.clone()));

@@ -78,7 +78,7 @@ async fn find(shared: Arc<Shared>, name: String) -> anyhow::Result<Workspace> {
         let state = &shared.settings.state;
         let named = state.named()?.into_iter().find(|named| named.name == name);
         let named = named.ok_or_else(|| anyhow::anyhow!("no workspace has the name {name}"))?;
-        Ok(Workspace::find(Some(&named.root), state.clone())?)
+        shared.workspace(&named)
     };
     tokio::task::spawn_blocking(find).await?
 }

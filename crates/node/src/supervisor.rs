@@ -63,13 +63,15 @@ impl Supervisors {
     }
 }
 
-/// Returns once the server has ended in order, or cannot be started.
+/// Returns once the server has ended in order, cannot be started, or is not the node's any more.
 async fn run(shared: &Shared, workspace: &Workspace) {
     let mut pause = FIRST_PAUSE;
     loop {
         let since = Instant::now();
         match one(shared, workspace).await {
             Ok(Ended::InOrder) => return,
+            // Taken out of the list meanwhile.
+            Ok(Ended::Lost) if workspace.name().is_none() => return,
             Ok(Ended::Lost) => {
                 tracing::warn!(root = %workspace.root.display(), "a server has ended badly and is started again");
             }

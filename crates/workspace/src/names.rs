@@ -50,8 +50,15 @@ impl StateDirectory {
     /// name gets the wanted one. Returns the name.
     ///
     /// # Errors
-    /// The name has other characters or is another workspace's, there are too many workspaces, or the state cannot be written.
+    /// The name has other characters or is another workspace's, the folder's path is not UTF-8, there are too many workspaces,
+    /// or the state cannot be written.
     pub fn add_name(&self, workspace: &Workspace, wanted: Option<&str>) -> Result<String, WorkspaceError> {
+        // Clients get the path as JSON.
+        if workspace.root.to_str().is_none() {
+            let root = workspace.root.display();
+            let text = format!("{root} cannot be served: its path is not UTF-8; rename the folder");
+            return Err(WorkspaceError::Refused(text));
+        }
         let folder = workspace.make_folder()?;
         let lock = self.path().join(LOCK);
         let failed = || format!("{} cannot be locked", lock.display());
@@ -160,6 +167,8 @@ fn free(root: &Path, is_free: impl Fn(&str) -> bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+
     use super::*;
 
     fn workspace(top: &Path, folder: &str) -> Workspace {
@@ -224,5 +233,10 @@ mod tests {
             assert!(state.add_name(&one, Some(name)).is_err(), "{name}");
         }
         assert_eq!(one.name().as_deref(), Some("pot"));
+        let wrong = top.join(std::ffi::OsStr::from_bytes(b"a\xff"));
+        fs::create_dir(&wrong).unwrap();
+        let wrong = Workspace::find(Some(&wrong), state.clone()).unwrap();
+        let refused = state.add_name(&wrong, Some("cup")).unwrap_err().to_string();
+        assert!(refused.contains("not UTF-8"), "{refused}");
     }
 }
