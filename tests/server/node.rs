@@ -482,5 +482,19 @@ async fn commands_find_the_node_and_a_second_one_is_refused() {
     }
     let list = node.home.run(&["workspace", "list"]).await;
     assert!(list.stdout.is_empty());
-    node.end().await;
+    // A name goes before a folder of the current directory.
+    for (folder, name) in [("tea", "jug"), ("pot", "tea")] {
+        node.home.run(&["workspace", "add", folder, "--name", name]).await;
+    }
+    let removed = node.home.run(&["workspace", "remove", "tea"]).await;
+    assert!(removed.stdout.ends_with(b"/pot stay\n"), "{removed:?}");
+    let mut node = node;
+    node.child.kill().await.unwrap();
+    node.home.run(&["stop", "--all"]).await;
+    let open = node
+        .home
+        .run(&["open", "--print", "--workspace", path.to_str().unwrap()])
+        .await;
+    let said = String::from_utf8_lossy(&open.stderr);
+    assert!(said.contains("`bobbin node`"), "{said}");
 }

@@ -151,6 +151,9 @@ async fn invite(
         let root = workspace.root.display();
         match server {
             Some(_) => bail!("the server of {root} has no page: run `bobbin` there, which has it listen"),
+            None if workspace.name().is_some() => {
+                bail!("no node runs, and no server in {root}: start one with `bobbin node` or `bobbin`")
+            }
             None => bail!("no server runs in {root}: start one with `bobbin`"),
         }
     }

@@ -222,8 +222,10 @@ pub(crate) fn workspace(command: WorkspaceCommand) -> anyhow::Result<ExitCode> {
         WorkspaceAction::Remove { workspace } => {
             let named = state.named()?;
             let path = Workspace::at(workspace.as_ref(), state.clone())?.root;
-            let is_meant = |named: &&NamedWorkspace| named.name == workspace || named.root == path;
-            let Some(NamedWorkspace { name, root }) = named.iter().find(is_meant) else {
+            // A name goes before a folder that is called so.
+            let by_name = named.iter().find(|named| named.name == workspace);
+            let found = by_name.or_else(|| named.iter().find(|named| named.root == path));
+            let Some(NamedWorkspace { name, root }) = found else {
                 bail!("the node serves no {workspace}; `bobbin workspace list` lists them");
             };
             state.remove_name(root)?;
