@@ -320,7 +320,7 @@ async fn a_node_ends_at_once_also_with_a_client_that_does_not_read() {
     let initialized = json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} });
     socket.send(initialized.to_string().into()).await.unwrap();
     // Each answer repeats the name, until neither side takes more.
-    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "m".repeat(64 << 10), "params": {} });
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "m".repeat(200), "params": {} });
     let request = request.to_string();
     let pause = Duration::from_secs(1);
     while let Ok(sent) = tokio::time::timeout(pause, socket.send(request.as_str().into())).await {
