@@ -105,7 +105,7 @@ impl Call {
         matches!(self.tool.as_str(), "ReadFile" | "GrepFiles" | "FindFiles")
     }
 
-    fn argument(&self, name: &str) -> &str {
+    pub(crate) fn argument(&self, name: &str) -> &str {
         self.arguments[name].as_str().unwrap_or_default()
     }
 

@@ -170,6 +170,10 @@ fn of_call(call: &Call, width: usize, root: Option<&Path>) -> Vec<Line> {
         lines.extend(command_end(call, command.exit_code));
         return lines;
     }
+    if call.state != CallState::Failed && is_plan(&call.tool) {
+        lines.extend(plan(call, width));
+        return lines;
+    }
     if call.state != CallState::Failed
         && !call.tool.starts_with("mcp__")
         && let Some(changed) = changed(call, root)
@@ -177,20 +181,19 @@ fn of_call(call: &Call, width: usize, root: Option<&Path>) -> Vec<Line> {
         lines.extend(change::lines(&changed, width, MAX_CHANGE));
         return lines;
     }
-    if let Some(result) = &call.result {
-        let shows = call.state == CallState::Failed || !call.tool.is_empty() && !is_plan(&call.tool);
-        if shows {
-            let style = if call.state == CallState::Failed {
-                BAD
-            } else {
-                Style::DIM
-            };
-            let body = hanging("  └ ", Style::DIM, &safe(result.trim()), style, width);
-            let left_out = body.len().saturating_sub(MAX_THOUGHT);
-            lines.extend(body.into_iter().take(MAX_THOUGHT));
-            if left_out > 0 {
-                lines.push(more(left_out));
-            }
+    if let Some(result) = &call.result
+        && (call.state == CallState::Failed || !call.tool.is_empty())
+    {
+        let style = if call.state == CallState::Failed {
+            BAD
+        } else {
+            Style::DIM
+        };
+        let body = hanging("  └ ", Style::DIM, &safe(result.trim()), style, width);
+        let left_out = body.len().saturating_sub(MAX_THOUGHT);
+        lines.extend(body.into_iter().take(MAX_THOUGHT));
+        if left_out > 0 {
+            lines.push(more(left_out));
         }
     }
     lines
@@ -202,7 +205,35 @@ fn changed(call: &Call, root: Option<&Path>) -> Option<Vec<ChangeLine>> {
 }
 
 fn is_plan(tool: &str) -> bool {
-    matches!(tool, "CreatePlan" | "UpdateTodos" | "TodoWrite" | "AskUser")
+    matches!(tool, "CreatePlan" | "UpdateTodos" | "TodoWrite")
+}
+
+/// Returns the whole of a plan, as its reader decides about it, and its steps.
+fn plan(call: &Call, width: usize) -> Vec<Line> {
+    let margin = Line::of("  │ ", Style::DIM);
+    let mut lines = Vec::new();
+    for member in ["overview", "plan"] {
+        let text = call.argument(member).trim();
+        if text.is_empty() {
+            continue;
+        }
+        if !lines.is_empty() {
+            lines.push(margin.clone());
+        }
+        lines.extend(in_margin(&markdown::rendered(text), width, &margin, &margin));
+    }
+    let steps = call.arguments["todos"].as_array();
+    for step in steps.into_iter().flatten() {
+        let (mark, style) = match step["status"].as_str() {
+            Some("completed") => ("  ✓ ", GOOD),
+            Some("in_progress") => ("  ▸ ", ACCENT),
+            Some("cancelled") => ("  – ", Style::DIM),
+            _ => ("  ◦ ", Style::DIM),
+        };
+        let content = step["content"].as_str().unwrap_or_default();
+        lines.extend(hanging(mark, style, &safe(content), Style::PLAIN, width));
+    }
+    lines
 }
 
 /// Returns a command's output, of a long one the beginning and the end.

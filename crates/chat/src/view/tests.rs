@@ -194,3 +194,20 @@ fn what_is_printed_is_printed_once_and_in_order() {
     let end = "65 s · 5,380 in (4,304 cached), 10 out · $0.0031 · 2 files changed";
     assert_eq!(words, ["› go", "• First.", "Second.", "Third.", end]);
 }
+
+#[test]
+fn a_plan_is_shown_with_its_steps() {
+    let mut talk = Talk::new();
+    let plan = json!({
+        "title": "Tea", "overview": "Make tea.", "plan": "# How\n\n1. Boil\n2. Pour",
+        "todos": [
+            { "content": "Boil", "status": "completed" }, { "content": "Pour\u{1b}[2J", "status": "in_progress" },
+            { "content": "Stir", "status": "cancelled" }, { "content": "Drink" },
+        ],
+    });
+    talk.call("c1", "CreatePlan", &plan, "the plan is shown", true);
+    let change = json!({ "updates": [{ "id": "1", "status": "completed" }] });
+    talk.call("c2", "UpdateTodos", &change, "the steps are shown", true);
+    talk.call("c3", "TodoWrite", &json!({ "todos": [] }), "no steps", false);
+    insta::assert_snapshot!(picture(&talk, &mut Printed::default(), 40));
+}
