@@ -242,6 +242,17 @@ impl Asked {
         }
     }
 
+    /// Takes a pasted text. Returns whether it belongs to an answer that is typed.
+    pub(crate) fn paste(&mut self, text: &str) -> bool {
+        match (&self.question, &mut self.typed) {
+            (Question::UserInput(_), Some(typed)) => {
+                typed.push_str(text);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Takes a key.
     pub(crate) fn key(&mut self, key: KeyEvent) -> Step {
         if key
@@ -299,7 +310,8 @@ impl Asked {
                 Step::Stay
             }
             Some(decision) => Step::Answered(Answer::Decision(decision)),
-            None => Step::Stay,
+            // The first letter of a text for the prompt.
+            None => Step::Other,
         }
     }
 
@@ -426,7 +438,7 @@ mod tests {
         let mut asked = approval(&["accept", "decline", "cancel"]);
         let lines: Vec<String> = asked.lines(60, 20).iter().map(Line::text).collect();
         insta::assert_snapshot!(lines.join("\n"));
-        assert_eq!(press(&mut asked, KeyCode::Char('s')), Step::Stay);
+        assert_eq!(press(&mut asked, KeyCode::Char('s')), Step::Other);
         let accepted = Step::Answered(Answer::Decision(Decision::Accept));
         assert_eq!(press(&mut asked, KeyCode::Char('y')), accepted);
     }
@@ -463,10 +475,10 @@ mod tests {
         let question = Question::UserInput(serde_json::from_value(params).unwrap());
         let mut asked = Asked::new(question);
         assert_eq!(press(&mut asked, KeyCode::Char('2')), Step::Stay);
+        assert!(!asked.paste("of the prompt"));
         assert_eq!(press(&mut asked, KeyCode::Enter), Step::Stay);
-        for c in "Ada".chars() {
-            press(&mut asked, KeyCode::Char(c));
-        }
+        assert!(asked.paste("Ad"));
+        press(&mut asked, KeyCode::Char('a'));
         let texts = [("q1", "blue"), ("q2", "Ada")];
         let texts = texts
             .map(|(id, text)| (id.to_owned(), vec![text.to_owned()]))

@@ -20,6 +20,9 @@ use super::{App, Leaves, Menu};
 /// Time in which a second Ctrl-C or Esc belongs to the first.
 const TWICE: Duration = Duration::from_secs(1);
 
+/// Time without a key after which a question takes keys: those of a text that was being typed are no answer.
+const PAUSE: Duration = Duration::from_millis(750);
+
 /// Questions that are remembered as answered here.
 const MAX_ANSWERED: usize = 256;
 
@@ -27,8 +30,12 @@ impl App {
     pub(super) fn input(&mut self, typed: Input, screen: &mut Screen<Stdout>) {
         match typed {
             Input::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
-            Input::Paste(text) if self.picker.is_none() && self.asked.is_empty() => {
-                self.compose.paste(&text);
+            Input::Paste(text) if self.picker.is_none() => {
+                let answers = self.asked.front_mut().is_some_and(|asked| asked.paste(&text));
+                if !answers {
+                    self.compose.paste(&text);
+                    self.typed_at = Some(Instant::now());
+                }
             }
             Input::Resize(columns, rows) => screen.resize((usize::from(columns), usize::from(rows))),
             _ => {}
@@ -49,7 +56,8 @@ impl App {
             }
             return;
         }
-        if let Some(asked) = self.asked.front_mut() {
+        let is_typing = self.is_typing();
+        if let Some(asked) = self.asked.front_mut().filter(|_| !is_typing) {
             match asked.key(key) {
                 ask::Step::Stay => return,
                 ask::Step::Answered(answer) => return self.answer(answer),
@@ -95,7 +103,15 @@ impl App {
         is_second
     }
 
+    /// Whether the user is in the middle of a text.
+    fn is_typing(&self) -> bool {
+        !self.compose.is_empty() && self.typed_at.is_some_and(|at| at.elapsed() < PAUSE)
+    }
+
     fn global_key(&mut self, key: KeyEvent) {
+        // A letter that is no answer is the first of a text.
+        let is_letter = matches!(key.code, KeyCode::Char(_));
+        let takes_text = self.asked.is_empty() || is_letter || self.is_typing();
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let is_running = self.state.open_turn().is_some();
         match key.code {
@@ -132,14 +148,15 @@ impl App {
             }
             KeyCode::Up if self.compose.is_empty() && self.take_back() => {}
             KeyCode::Enter
-                if key.modifiers.is_empty()
-                    && !self.compose.text().ends_with('\\')
-                    && self.asked.is_empty() =>
+                if key.modifiers.is_empty() && !self.compose.text().ends_with('\\') && takes_text =>
             {
                 let text = self.compose.take();
                 self.submit(text);
             }
-            _ if self.asked.is_empty() => drop(self.compose.key(key)),
+            _ if takes_text => {
+                self.compose.key(key);
+                self.typed_at = Some(Instant::now());
+            }
             _ => {}
         }
         self.once = None;
@@ -246,4 +263,61 @@ fn runs_alone(text: &str) -> bool {
     let name = text.trim().trim_start_matches('/');
     text.starts_with('/')
         && commands::find(name).is_some_and(|command| !command.argument.starts_with(char::is_uppercase))
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_client::Question;
+    use serde_json::json;
+
+    use super::*;
+    use crate::app::Opens;
+    use crate::app::tests::app;
+
+    fn question() -> Question {
+        let params = json!({
+            "threadId": "t", "turnId": "u", "itemId": "i", "requestId": "r", "approvalType": "shell",
+            "operation": "rm x", "target": "/w", "scopeKey": "shell:rm x", "expiresAt": "2027-01-01T00:00:00.000Z",
+        });
+        Question::Approval(serde_json::from_value(params).unwrap())
+    }
+
+    fn press(app: &mut App, text: &str) {
+        for c in text.chars() {
+            app.key(KeyEvent::from(KeyCode::Char(c)));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_text_that_is_being_typed_answers_no_question() {
+        let mut app = app(Opens::New, None);
+        press(&mut app, "wa");
+        app.asked.push_back(crate::ask::Asked::new(question()));
+        press(&mut app, "y");
+        tokio::time::advance(PAUSE / 2).await;
+        press(&mut app, "s");
+        assert_eq!((app.compose.text(), app.asked.len()), ("ways", 1));
+        let shown: Vec<String> = app.rest(40, 20).0.iter().map(Line::text).collect();
+        assert_eq!(shown.last().unwrap(), "› ways");
+
+        tokio::time::advance(PAUSE).await;
+        press(&mut app, "y");
+        assert_eq!((app.compose.text(), app.asked.len()), ("ways", 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_text_that_begins_with_no_answer_is_none() {
+        let mut app = app(Opens::New, None);
+        app.asked.push_back(crate::ask::Asked::new(question()));
+        press(&mut app, "always");
+        assert_eq!((app.compose.text(), app.asked.len()), ("always", 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_text_a_question_is_answered_at_once() {
+        let mut app = app(Opens::New, None);
+        app.asked.push_back(crate::ask::Asked::new(question()));
+        press(&mut app, "y");
+        assert!(app.asked.is_empty());
+    }
 }

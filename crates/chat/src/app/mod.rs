@@ -168,6 +168,8 @@ struct App {
     ticks: usize,
     /// The last key that counts twice, and when.
     once: Option<(KeyCode, Instant)>,
+    /// When the prompt took a key last.
+    typed_at: Option<Instant>,
     bell: bool,
     /// Something else than the next picture is wanted.
     leaves: Option<Leaves>,
@@ -244,6 +246,7 @@ impl App {
             running_since: None,
             ticks: 0,
             once: None,
+            typed_at: None,
             bell: false,
             leaves: None,
         }
@@ -582,10 +585,14 @@ impl App {
         }
         lines.extend(self.waiting_line(width));
         if let Some(asked) = self.asked.front() {
+            let room = room.saturating_sub(usize::from(!self.compose.is_empty()));
             lines.extend(asked.lines(width, room));
             if self.asked.len() > 1 {
                 let more = format!("  {} more questions wait", self.asked.len() - 1);
                 lines.push(Line::of(more, WARN).cut(width));
+            }
+            if let Some(last) = self.compose.text().lines().last() {
+                lines.push(Line::of(format!("› {}", safe_line(last)), Style::DIM).cut(width));
             }
             return (lines, None);
         }
