@@ -1,5 +1,6 @@
 //! The requests of the client: Threads and prompts.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use bobbin_client::{Client, RequestError, ThreadState};
@@ -265,23 +266,14 @@ impl App {
                 })];
             }
         }
-        let mut input = vec![InputPart::text(text)];
         let root = self.state.thread.as_ref().map(|thread| thread.cwd.clone());
         let root = PathBuf::from(root.unwrap_or_else(|| self.settings.workspace.clone()));
         let mut pictures = self.compose.take_pictures(text);
-        for path in std::mem::take(&mut self.files) {
-            if !text.contains(&format!("@{path}")) {
-                continue;
-            }
-            if media_type(Path::new(&path)).is_some() {
-                pictures.push(root.join(path));
-            } else {
-                input.push(InputPart::FileRef(FileRefPart {
-                    display_path: Some(path.clone()),
-                    path,
-                }));
-            }
-        }
+        let files = std::mem::take(&mut self.files).into_iter();
+        let named = files.filter(|path| text.contains(&format!("@{path}")));
+        let (shown, files): (Vec<_>, Vec<_>) = named.partition(|path| media_type(Path::new(path)).is_some());
+        pictures.extend(shown.iter().map(|path| root.join(path)));
+        let mut input = parts(text, &files);
         for path in pictures {
             match picture(&path) {
                 Ok(part) => input.push(InputPart::LocalImage(part)),
@@ -458,6 +450,35 @@ impl App {
     }
 }
 
+/// Returns a text as parts, with each of the files where the text names it.
+fn parts(text: &str, files: &[String]) -> Vec<InputPart> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    loop {
+        let named = files.iter().filter_map(|path| {
+            let at = rest.find(&format!("@{path}"))?;
+            Some((at, path))
+        });
+        // Of two paths at one place, the longer one.
+        let first = named.min_by_key(|(at, path)| (*at, Reverse(path.len())));
+        let text = first.map_or(rest, |(at, _)| &rest[..at]);
+        if !text.is_empty() || parts.is_empty() && first.is_none() {
+            parts.push(InputPart::text(text));
+        }
+        let Some((at, path)) = first else {
+            return parts;
+        };
+        parts.push(InputPart::FileRef(FileRefPart {
+            display_path: Some(path.clone()),
+            path: path.clone(),
+        }));
+        rest = &rest[at + 1 + path.len()..];
+        if rest.is_empty() {
+            return parts;
+        }
+    }
+}
+
 /// Returns the command that a text asks for: `!` and the line.
 fn own_command(text: &str) -> Option<String> {
     let line = text.trim().strip_prefix('!')?.trim();
@@ -496,5 +517,31 @@ fn start_params(thread_id: String, input: Vec<InputPart>) -> TurnStartParams {
         sandbox: None,
         messages: None,
         client_request_id: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(parts: &[InputPart]) -> Vec<String> {
+        let kind = |part: &InputPart| match part {
+            InputPart::Text(part) => part.text.clone(),
+            InputPart::FileRef(part) => format!("<{}>", part.path),
+            _ => String::new(),
+        };
+        parts.iter().map(kind).collect()
+    }
+
+    #[test]
+    fn files_are_parts_where_the_text_names_them() {
+        let files = ["a".to_owned(), "a.rs".to_owned()];
+        let all = kinds(&parts("see @a.rs and @a", &files));
+        assert_eq!(all, ["see ", "<a.rs>", " and ", "<a>"]);
+        assert_eq!(
+            kinds(&parts("@a, twice: @a", &files)),
+            ["<a>", ", twice: ", "<a>"]
+        );
+        assert_eq!(kinds(&parts("@b", &files)), ["@b"]);
     }
 }
