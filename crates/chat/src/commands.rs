@@ -112,6 +112,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "↑ ↓",
         "earlier prompts; with an empty prompt, takes back what waits",
     ),
+    ("!", "and a command: runs it yourself, in the sandbox"),
     ("@", "files of the workspace; Tab completes"),
     (
         "Esc",

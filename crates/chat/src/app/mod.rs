@@ -391,8 +391,9 @@ impl App {
                 self.terminal_changed(&news);
                 self.settled_by(&news);
                 if news.thread.is_some() && news.thread == self.thread {
+                    let turns = self.state.turns.len();
                     self.state.apply(&news);
-                    self.thread_changed(&news);
+                    self.thread_changed(&news, turns);
                 }
             }
             Event::Asked(question) => self.question(question),
@@ -429,11 +430,16 @@ impl App {
         }
     }
 
-    fn thread_changed(&mut self, news: &bobbin_client::Notification) {
+    /// Follows news of the open Thread, which had so many Turns before.
+    fn thread_changed(&mut self, news: &bobbin_client::Notification, turns: usize) {
         match news.method.as_ref() {
             "thread/rolledBack" => {
                 self.printed = Printed::up_to_now(&self.state);
-                self.note("── the turns before this line were taken back ──");
+                match turns.saturating_sub(self.state.turns.len()) {
+                    0 => self.note("── earlier turns were taken back ──"),
+                    1 => self.note("── the last turn was taken back ──"),
+                    count => self.note(&format!("── the last {count} turns were taken back ──")),
+                }
             }
             "thread/configured" => self.read_configuration(),
             "thread/deleted" => {

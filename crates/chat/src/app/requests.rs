@@ -217,13 +217,12 @@ impl App {
                     let title = thread.display_name.as_deref().unwrap_or("without a title");
                     let at = thread.last_active_at.to_string();
                     let at = at.get(..16).unwrap_or_default().replace('T', " ");
+                    let count = thread.turn_count;
+                    let noun = if count == 1 { "turn" } else { "turns" };
                     Entry {
                         value: thread.id.clone(),
                         label: safe_line(title),
-                        note: format!(
-                            "{state}{at} · {} turns · {}",
-                            thread.turn_count, thread.origin_channel
-                        ),
+                        note: format!("{state}{at} · {count} {noun} · {}", thread.origin_channel),
                     }
                 };
                 let entries = listed
