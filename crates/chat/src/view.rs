@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bobbin_client::ThreadState;
-use bobbin_model::TodoStatus;
+use bobbin_model::{QueueStatus, TodoStatus};
+use bobbin_native_wire::turn::queue_types::QueuedTurnInput;
 
 use crate::cells::{self, Body, Cell};
 use crate::markdown;
@@ -166,19 +167,28 @@ pub(crate) fn subagents(state: &ThreadState, width: usize) -> Vec<Line> {
     state.subagents.iter().map(line).collect()
 }
 
-/// Returns the inputs that wait.
+/// Returns the inputs that wait, and what they wait for.
 pub(crate) fn queued(state: &ThreadState, width: usize) -> Vec<Line> {
     let inputs = state.thread.iter().flat_map(|thread| &thread.queued_inputs);
-    let line = |text: &str| {
-        let line = Line::of("  ⋮ ", WARN).and(safe_line(text), Style::DIM);
+    let (queued, next): (Vec<_>, Vec<_>) = inputs.partition(|input| input.status == QueueStatus::Queued);
+    let line = |input: &&QueuedTurnInput| {
+        let line = Line::of("  ⋮ ", WARN).and(safe_line(&input.display_text), Style::DIM);
         line.cut(width)
     };
-    let mut shown: Vec<Line> = inputs.map(|input| line(&input.display_text)).collect();
-    if !shown.is_empty() {
-        let keys = "    waits for the turn · ↑ edits it · Ctrl-S sends it now";
-        shown.push(Line::of(keys, Style::DIM).cut(width));
+    let mut lines: Vec<Line> = next.iter().map(line).collect();
+    if !next.is_empty() {
+        lines.push(Line::of("    waits for the turn's next step", Style::DIM).cut(width));
     }
-    shown
+    lines.extend(queued.iter().map(line));
+    if !queued.is_empty() {
+        // After a Turn that did not complete nothing follows by itself.
+        let keys = match state.open_turn() {
+            Some(_) => "    waits for the turn · ↑ edits it · Ctrl-S sends it now",
+            None => "    not sent yet · ↑ edits it · Ctrl-S sends it",
+        };
+        lines.push(Line::of(keys, Style::DIM).cut(width));
+    }
+    lines
 }
 
 /// The facts of the last line.

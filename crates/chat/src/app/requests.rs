@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use bobbin_client::{Client, RequestError, ThreadState};
+use bobbin_model::QueueStatus;
 use bobbin_native_wire::command::types::{CommandCategory, CommandListParams, CommandListResult};
 use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
 use bobbin_native_wire::models::types::WorkspaceDefaultsResult;
@@ -20,6 +21,7 @@ use bobbin_native_wire::turn::params::{
     TurnQueueRemoveParams, TurnQueueResult, TurnStartParams, TurnStartResult, TurnSteerParams,
     TurnSteerResult,
 };
+use bobbin_native_wire::turn::queue_types::QueuedTurnInput;
 
 use crate::commands::{self};
 use crate::picker::{Entry, Picker};
@@ -293,13 +295,6 @@ impl App {
             self.complain("A command of your own runs when the turn has ended; Esc interrupts it.");
             return self.compose.set(text);
         }
-        // What cannot be sent comes back into the prompt.
-        let failed = move |app: &mut Self, error: &RequestError| {
-            app.complain(&error.to_string());
-            if app.compose.is_empty() {
-                app.compose.set(text);
-            }
-        };
         self.work.spawn(async move {
             let sent = if is_running {
                 let params = TurnEnqueueParams {
@@ -318,7 +313,7 @@ impl App {
             };
             let outcome: Outcome = Box::new(move |app: &mut Self| match sent {
                 Ok(turn) => app.sent = turn,
-                Err(error) => failed(app, &error),
+                Err(error) => app.not_sent(text, &error),
             });
             outcome
         });
@@ -368,19 +363,18 @@ impl App {
         });
     }
 
-    /// Gives the prompt to the running Turn.
+    /// Gives the prompt, or what waits first, to the running Turn. Without one, starts a Turn with it.
     pub(super) fn send_now(&mut self) {
+        let mut inputs = self.state.thread.iter().flat_map(|thread| &thread.queued_inputs);
+        let waiting = inputs.find(|input| input.status == QueueStatus::Queued && self.compose.is_empty());
         let Some((thread_id, turn)) = self.thread.clone().zip(self.state.open_turn()) else {
+            if let Some(waiting) = waiting.cloned() {
+                return self.start_waiting(waiting);
+            }
             let text = self.compose.take();
             return self.submit(text);
         };
         let expected_turn_id = turn.turn.id.clone();
-        let waiting = self
-            .state
-            .thread
-            .iter()
-            .flat_map(|thread| &thread.queued_inputs)
-            .next();
         let (input, queued_input_id) = if self.compose.is_empty() {
             match waiting {
                 Some(waiting) => (None, Some(waiting.id.clone())),
@@ -404,6 +398,39 @@ impl App {
             async move { client.once::<TurnSteerResult>("turn/steer", &params).await },
             |app, _| app.note("the turn takes it up at its next step"),
         );
+    }
+
+    /// Starts a Turn with an input that waits: its own was to follow one that did not complete.
+    fn start_waiting(&mut self, waiting: QueuedTurnInput) {
+        let client = self.client.clone();
+        let remove = TurnQueueRemoveParams {
+            thread_id: waiting.thread_id.clone(),
+            queued_input_id: waiting.id,
+            client_request_id: None,
+        };
+        let (thread_id, text) = (waiting.thread_id, waiting.display_text);
+        self.ask(
+            async move { client.once::<TurnQueueResult>("turn/queue/remove", &remove).await },
+            move |app, _| {
+                let client = app.client.clone();
+                app.work.spawn(async move {
+                    let sent = start_turn(&client, thread_id, None, waiting.native_input_parts).await;
+                    let outcome: Outcome = Box::new(move |app: &mut Self| match sent {
+                        Ok(turn) => app.sent = Some(turn),
+                        Err(error) => app.not_sent(text, &error),
+                    });
+                    outcome
+                });
+            },
+        );
+    }
+
+    /// Puts what could not be sent back into the prompt.
+    fn not_sent(&mut self, text: String, error: &RequestError) {
+        self.complain(&error.to_string());
+        if self.compose.is_empty() {
+            self.compose.set(text);
+        }
     }
 
     /// Takes the last input that waits back into the prompt.
@@ -521,7 +548,33 @@ fn start_params(thread_id: String, input: Vec<InputPart>) -> TurnStartParams {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::app::Opens;
+    use crate::app::tests::app;
+
+    #[tokio::test]
+    async fn an_input_that_is_left_of_a_stopped_turn_can_be_sent() {
+        let mut app = app(Opens::New, None);
+        let at = "2027-01-01T00:00:00.000Z";
+        let input = json!({
+            "id": "q", "threadId": "t", "nativeInputParts": [], "materializedInputParts": [], "displayText": "then",
+            "status": "queued", "createdAt": at,
+        });
+        let thread = json!({
+            "id": "t", "sessionId": "t", "workspacePath": "/w", "effectiveWorkspacePath": "/w", "cwd": "/w",
+            "runtimeWorkspaceRoots": ["/w"], "ephemeral": false, "worktree": null, "originChannel": "cli",
+            "source": { "kind": "user" }, "status": "active", "createdAt": at, "lastActiveAt": at,
+            "historyMode": "server", "metadata": {}, "queuedInputs": [input], "turns": [],
+            "runtime": { "running": false, "waitingOnApproval": false, "waitingOnPlanConfirmation": false },
+        });
+        let read = json!({ "thread": thread, "seq": 1 });
+        app.state.replace(serde_json::from_value(read).unwrap());
+        app.thread = Some("t".to_owned());
+        app.send_now();
+        assert_eq!(app.work.len(), 1);
+    }
 
     fn kinds(parts: &[InputPart]) -> Vec<String> {
         let kind = |part: &InputPart| match part {

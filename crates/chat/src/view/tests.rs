@@ -211,3 +211,36 @@ fn a_plan_is_shown_with_its_steps() {
     talk.call("c3", "TodoWrite", &json!({ "todos": [] }), "no steps", false);
     insta::assert_snapshot!(picture(&talk, &mut Printed::default(), 40));
 }
+
+#[test]
+fn an_input_says_what_it_waits_for() {
+    let shown = |is_running: bool, statuses: &[&str]| {
+        let inputs: Vec<Value> = statuses
+            .iter()
+            .map(|status| {
+                json!({
+                    "id": status, "threadId": "t", "nativeInputParts": [], "materializedInputParts": [],
+                    "displayText": status, "status": status, "createdAt": AT,
+                })
+            })
+            .collect();
+        let mut talk = Talk::new();
+        let change = json!({ "threadId": "t", "queuedInputs": inputs });
+        talk.state
+            .apply(&Notification::of("thread/queue/updated", &change));
+        if !is_running {
+            talk.end("failed", None);
+        }
+        let lines = queued(&talk.state, 80);
+        lines.iter().map(Line::text).collect::<Vec<_>>()
+    };
+    let both = shown(true, &["queued", "guidancePending"]);
+    let next = "    waits for the turn's next step";
+    let keys = "    waits for the turn · ↑ edits it · Ctrl-S sends it now";
+    assert_eq!(both, ["  ⋮ guidancePending", next, "  ⋮ queued", keys]);
+    let left = shown(false, &["queued"]);
+    assert_eq!(
+        left,
+        ["  ⋮ queued", "    not sent yet · ↑ edits it · Ctrl-S sends it"]
+    );
+}
