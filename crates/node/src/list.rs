@@ -242,7 +242,7 @@ mod tests {
         drop(held);
         bobbin_store::Store::close(&store).await;
         std::fs::remove_dir_all(&tea.root).unwrap();
-let is_gone: Wanted = |read| {
+        let is_gone: Wanted = |read| {
             let problem = read.workspaces.last().and_then(|tea| tea.problem.as_deref());
             problem.is_some_and(|why| why.contains("no such folder"))
         };
