@@ -102,9 +102,9 @@ fn count_use(script: &mut Script, thread: &str, turn: TurnId, key: &str) {
         .bind(turn.0);
 }
 
-/// Returns the path of a member in a JSON object. A quote would end it.
+/// Returns the path of a member in a JSON object. A quote or a zero byte would end it.
 fn path(key: &str) -> String {
-    format!("$.\"{}\"", key.replace(['"', '\\'], ""))
+    format!("$.\"{}\"", key.replace(['"', '\\', '\0'], ""))
 }
 
 #[derive(sqlx::FromRow)]

@@ -159,6 +159,6 @@ pub struct StoreStats {
     pub writes: u64,
     /// Events in them.
     pub events: u64,
-    /// Whether the disk took nothing at the last attempt.
+    /// Whether the storage took nothing at the last attempt.
     pub is_stuck: bool,
 }

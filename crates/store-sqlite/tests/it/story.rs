@@ -3,16 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bobbin_store::Store;
-use bobbin_testkit::store_story::loading_gives_the_state_that_applying_gave;
+use bobbin_testkit::store_story::{WholeStore, loading_gives_the_state_that_applying_gave};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
 
 use crate::support::open;
 
-fn opened(path: PathBuf) -> BoxFuture<'static, Arc<dyn Store>> {
-    async move { Arc::new(open(&path).await) as Arc<dyn Store> }.boxed()
+fn opened(path: PathBuf) -> BoxFuture<'static, Arc<dyn WholeStore>> {
+    async move { Arc::new(open(&path).await) as Arc<dyn WholeStore> }.boxed()
 }
 
 bobbin_testkit::store_story!(opened);

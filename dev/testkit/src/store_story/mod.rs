@@ -8,7 +8,12 @@
     reason = "a story that cannot go on fails its test"
 )]
 
+mod living;
+mod reading;
+mod searching;
+mod usage;
 mod writer;
+mod writing;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,13 +24,39 @@ use bobbin_model::{
     ItemId, Json, Outcome, Plan, QueuedInputId, Scope, Seq, StandingAnswer, ThreadId, TokenUsage, TurnDiff,
     TurnId, UnixMillis,
 };
-use bobbin_store::{ListFilter, Store, TextPart};
+use bobbin_store::{ListFilter, ScheduleStore, Store, TextPart};
 use futures_util::future::BoxFuture;
 
+pub use living::{
+    a_closed_store_says_so, a_subagent_is_among_the_children_of_its_parent,
+    entries_of_the_schedule_change_together, zero_bytes_harm_nothing,
+};
+pub use reading::{
+    both_events_of_a_users_message_have_it, events_and_turns_are_read_in_pages, lists_are_read_in_pages,
+    lists_follow_the_table, turns_that_were_rolled_back_are_kept_and_not_among_the_others,
+};
+pub use searching::{
+    a_long_message_is_found_by_its_beginning, only_what_the_client_may_see_is_found,
+    pages_follow_each_other_without_a_gap,
+    text_of_messages_calls_results_and_titles_is_found_whatever_its_case,
+    threads_are_found_by_what_was_said_in_them, what_is_gone_is_not_found_any_more,
+};
+pub use usage::usage_is_summed_by_day_thread_channel_model_and_effort;
 pub use writer::{Writer, me, prompt};
+pub use writing::{
+    a_named_request_is_known_with_what_it_caused,
+    a_number_given_twice_is_a_conflict_and_harms_no_other_thread,
+    what_an_owner_wrote_behind_a_failed_write_fails_too, writes_of_one_owner_are_stored_in_their_order,
+    writes_that_wait_together_are_committed_together,
+};
+
+/// A whole store.
+pub trait WholeStore: Store + ScheduleStore {}
+
+impl<S: Store + ScheduleStore> WholeStore for S {}
 
 /// Opens a store in a directory. A directory is opened again after its store was closed.
-pub type Open = fn(PathBuf) -> BoxFuture<'static, Arc<dyn Store>>;
+pub type Open = fn(PathBuf) -> BoxFuture<'static, Arc<dyn WholeStore>>;
 
 /// Makes a test of each part of the story. Takes an [`Open`](crate::store_story::Open).
 #[macro_export]
@@ -36,6 +67,27 @@ macro_rules! store_story {
             checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end
             what_was_accepted_for_ever_is_remembered_and_for_the_session_is_not
             a_deleted_thread_is_invisible_at_once_and_its_rows_go_in_time
+            a_number_given_twice_is_a_conflict_and_harms_no_other_thread
+            writes_that_wait_together_are_committed_together
+            writes_of_one_owner_are_stored_in_their_order
+            what_an_owner_wrote_behind_a_failed_write_fails_too
+            a_named_request_is_known_with_what_it_caused
+            lists_follow_the_table
+            lists_are_read_in_pages
+            events_and_turns_are_read_in_pages
+            both_events_of_a_users_message_have_it
+            turns_that_were_rolled_back_are_kept_and_not_among_the_others
+            text_of_messages_calls_results_and_titles_is_found_whatever_its_case
+            only_what_the_client_may_see_is_found
+            what_is_gone_is_not_found_any_more
+            pages_follow_each_other_without_a_gap
+            a_long_message_is_found_by_its_beginning
+            threads_are_found_by_what_was_said_in_them
+            usage_is_summed_by_day_thread_channel_model_and_effort
+            a_subagent_is_among_the_children_of_its_parent
+            entries_of_the_schedule_change_together
+            zero_bytes_harm_nothing
+            a_closed_store_says_so
         );
     };
     (@parts $open:expr; $($part:ident)+) => {

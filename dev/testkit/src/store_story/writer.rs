@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
-    Event, HistoryMode, Identity, InputPart, Scope, Seq, ThreadId, ThreadState, TurnFeatures, UnixMillis,
+    Event, HistoryMode, Identity, InputPart, Scope, Seq, ThreadId, ThreadSource, ThreadState, TurnFeatures,
+    UnixMillis,
 };
 use bobbin_store::{Store, StoreError, StoredEvent, Summary, TextPart, Write};
 
@@ -31,6 +32,23 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Starts a Thread in `/srv/tea`.
     pub async fn start(store: &'a dyn Store, id: &str, identity: Identity) -> Writer<'a> {
+        Self::start_from(store, id, identity, ThreadSource::User).await
+    }
+
+    /// Starts a Thread of any source in `/srv/tea`.
+    pub async fn start_from(
+        store: &'a dyn Store,
+        id: &str,
+        identity: Identity,
+        source: ThreadSource,
+    ) -> Writer<'a> {
+        let mut writer = Self::unstored(store, id, identity, source);
+        writer.write(writer.started()).await.unwrap();
+        writer
+    }
+
+    /// Returns the writer of a Thread in `/srv/tea` that is not stored yet.
+    pub fn unstored(store: &'a dyn Store, id: &str, identity: Identity, source: ThreadSource) -> Writer<'a> {
         let request = NewThread {
             id: ThreadId::new(id),
             identity,
@@ -38,20 +56,23 @@ impl<'a> Writer<'a> {
             history_mode: HistoryMode::Server,
             display_name: None,
         };
-        let event = request.decide("/srv/tea", UnixMillis(1)).unwrap();
-        let Event::ThreadStarted { thread } = &event else {
+        let event = request.decide_from(source, "/srv/tea", UnixMillis(1)).unwrap();
+        let Event::ThreadStarted { thread } = event else {
             panic!()
         };
-        let state = ThreadState::new((**thread).clone());
-        let mut writer = Writer {
+        Writer {
             store,
-            state,
+            state: ThreadState::new(*thread),
             seq: 0,
             clock: 1,
             owner: 1,
-        };
-        writer.write(vec![event]).await.unwrap();
-        writer
+        }
+    }
+
+    /// Returns the first events of the Thread.
+    pub fn started(&self) -> Vec<Event> {
+        let thread = Box::new(self.state.header.clone());
+        vec![Event::ThreadStarted { thread }]
     }
 
     /// Writes events.
@@ -72,6 +93,16 @@ impl<'a> Writer<'a> {
         text: Vec<TextPart>,
         remember: Option<Scope>,
     ) -> Result<(), StoreError> {
+        let write = Write {
+            text,
+            remember,
+            ..self.next(events)
+        };
+        self.store.submit(write).await?.await
+    }
+
+    /// Returns the next write, and applies its events.
+    pub fn next(&mut self, events: Vec<Event>) -> Write {
         self.clock += 1;
         let at = UnixMillis(self.clock);
         let mut stored = Vec::new();
@@ -84,17 +115,16 @@ impl<'a> Writer<'a> {
                 event: Arc::new(event),
             });
         }
-        let write = Write {
+        Write {
             thread: self.state.header.id.clone(),
             owner: self.owner,
             state: Summary::of(&self.state, &stored),
             events: stored,
             head_seq: Seq(self.seq + 10),
-            text,
-            remember,
+            text: Vec::new(),
+            remember: None,
             request: None,
-        };
-        self.store.submit(write).await?.await
+        }
     }
 
     /// Returns the Thread as the store has it.
