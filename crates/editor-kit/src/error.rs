@@ -14,6 +14,9 @@ pub fn sentence(error: &CoreError) -> String {
                 StoreError::Unavailable(_) => {
                     "the disk could not be written or read; nothing was changed (look at its limits, quota and health)"
                 }
+                StoreError::Unreachable(_) => {
+                    "the database cannot be reached; nothing was changed (the server goes on when it is back)"
+                }
                 StoreError::Damaged(_) => {
                     "the database is damaged; nothing was changed (stop the server and run `bobbin doctor`)"
                 }

@@ -43,6 +43,10 @@ fn of_store(error: &StoreError) -> RpcError {
             "The disk could not be written or read; nothing was changed. Look at its limits, quota and health.",
             Some("diskFailed"),
         ),
+        StoreError::Unreachable(_) => (
+            "The database cannot be reached; nothing was changed. The server goes on when it is back.",
+            Some("databaseUnreachable"),
+        ),
         StoreError::Damaged(_) => (
             "The database is damaged; nothing was changed. Stop the server and run `bobbin doctor`.",
             Some("databaseDamaged"),
@@ -210,6 +214,7 @@ mod tests {
         let table = [
             (StoreError::Full, "The disk is full"),
             (StoreError::Unavailable(secret()), "The disk could not be"),
+            (StoreError::Unreachable(secret()), "when it is back"),
             (StoreError::Damaged(secret()), "bobbin doctor"),
             (StoreError::Removed(secret()), "start it again"),
             (

@@ -16,8 +16,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 
 use crate::open::{self, Options, newest_version};
-use crate::row::EventRow;
 use bobbin_store::{StoreError, StoredEvent, Summary, Write};
+use bobbin_store_sql::EventRow;
 
 use crate::failure::{OpenError, store_error};
 use crate::project;
@@ -388,7 +388,7 @@ impl Import<'_> {
         )
         .bind(MAX_EVENT)
         .bind(id.as_str().to_owned())
-        .bind(project::number(after))
+        .bind(bobbin_store_sql::number(after))
         .bind(limit)
         .fetch_all(&mut *self.source)
         .await

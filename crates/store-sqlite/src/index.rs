@@ -3,13 +3,11 @@
 //! The transaction that adds searchable text also marks the Thread. Each step indexes some of it in a transaction
 //! of its own. So a crash loses at most one step, and no write waits longer than one step.
 
-use std::borrow::Cow;
-
-use bobbin_model::{Event, Item, ItemBody, ThreadId, ToolAnswer};
-use sqlx::{Connection, SqliteConnection};
-
+use bobbin_model::ThreadId;
 use bobbin_store::StoredEvent;
 use bobbin_store::step::{Step, reached};
+use bobbin_store_sql::SearchText;
+use sqlx::{Connection, SqliteConnection};
 
 use crate::failure::Failure;
 use crate::read;
@@ -19,15 +17,6 @@ use crate::script::Script;
 const STEP_BYTES: usize = 8 << 10;
 /// Most events read in one step.
 const STEP_EVENTS: u32 = 100;
-/// Most indexed bytes of a message (a guess: text further down is hardly searched for).
-const MESSAGE_BYTES: usize = 16 << 10;
-/// Most indexed bytes of a call and of its result: commands, and the beginnings of their output.
-const CALL_BYTES: usize = 2 << 10;
-
-/// Whether a write adds searchable text.
-pub(crate) fn concerns(events: &[StoredEvent]) -> bool {
-    events.iter().any(|stored| entry(&stored.event).is_some())
-}
 
 /// Marks a Thread as not fully indexed, in the transaction of the new text.
 pub(crate) fn mark(script: &mut Script, thread: &str) {
@@ -129,7 +118,7 @@ async fn index(
     thread: &str,
     stored: &StoredEvent,
 ) -> Result<usize, sqlx::Error> {
-    let Some(Entry { place, kind, text }) = entry(&stored.event) else {
+    let Some(SearchText { place, kind, text }) = SearchText::of(&stored.event) else {
         return Ok(0);
     };
     if place.is_none() {
@@ -139,8 +128,8 @@ async fn index(
         "INSERT INTO search_item (thread_id, turn_no, item_no, kind, at, text) VALUES (?, ?, ?, ?, ?, ?)",
     )
     .bind(thread.to_owned())
-    .bind(place.map(|(turn, _)| turn))
-    .bind(place.map(|(_, item)| item))
+    .bind(place.map(|(turn, _)| turn.0))
+    .bind(place.map(|(_, item)| item.0))
     .bind(kind)
     .bind(stored.at.0)
     .bind(text.clone().into_owned())
@@ -166,79 +155,4 @@ async fn remove_title(connection: &mut SqliteConnection, thread: &str) -> Result
             .await?;
     }
     Ok(())
-}
-
-/// The searchable text of an event.
-struct Entry<'a> {
-    /// Turn and Item; `None` for the title.
-    place: Option<(u32, u32)>,
-    kind: &'static str,
-    text: Cow<'a, str>,
-}
-
-fn entry(event: &Event) -> Option<Entry<'_>> {
-    let title = |text| Entry {
-        place: None,
-        kind: TITLE,
-        text: Cow::Borrowed(text),
-    };
-    match event {
-        Event::ThreadStarted { thread } => thread.display_name.as_deref().map(title),
-        Event::ThreadRenamed { display_name } => Some(title(display_name)),
-        Event::ItemCompleted { turn, item } | Event::ItemAdded { turn, item } => {
-            let (kind, text) = of_item(item)?;
-            Some(Entry {
-                place: Some((turn.0, item.id.0)),
-                kind,
-                text,
-            })
-        }
-        _ => None,
-    }
-}
-
-/// The kind of a Thread's title in search results.
-pub(crate) const TITLE: &str = "title";
-
-fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
-    let message = |text| Cow::Borrowed(beginning(text, MESSAGE_BYTES));
-    let found = match &item.body {
-        ItemBody::UserMessage(said) => (
-            "userMessage",
-            Cow::Owned(beginning(&said.text(), MESSAGE_BYTES).to_owned()),
-        ),
-        ItemBody::AgentMessage { text } => ("agentMessage", message(text)),
-        ItemBody::Reasoning { text } => ("reasoningContent", message(text)),
-        ItemBody::Error { message: text, .. } => ("error", message(text)),
-        ItemBody::ToolCall {
-            tool_name, arguments, ..
-        } => {
-            let arguments = arguments.as_ref().map_or("", |json| json.get());
-            let text = format!("{tool_name} {}", beginning(arguments, CALL_BYTES));
-            ("toolCall", Cow::Owned(text))
-        }
-        ItemBody::DynamicToolCall(call) => {
-            let arguments = call.arguments.as_ref().map_or("", |json| json.get());
-            let answer = call.answer.as_ref().map_or_else(String::new, ToolAnswer::text);
-            let (arguments, answer) = (beginning(arguments, CALL_BYTES), beginning(&answer, CALL_BYTES));
-            let text = format!("{} {arguments}\n{answer}", call.tool_name);
-            ("dynamicToolCall", Cow::Owned(text))
-        }
-        ItemBody::ToolResult { result, .. } => ("toolResult", Cow::Borrowed(beginning(result, CALL_BYTES))),
-        // Other views of the same call, its Approval, and content that another Item has in full.
-        ItemBody::Compaction(_)
-        | ItemBody::CommandExecution(_)
-        | ItemBody::ToolExecution { .. }
-        | ItemBody::ApprovalRequest { .. }
-        | ItemBody::Forked { .. }
-        | ItemBody::UserInputRequest(_)
-        | ItemBody::UserInputResponse { .. }
-        | ItemBody::ApprovalResponse { .. } => return None,
-    };
-    (!found.1.trim().is_empty()).then_some(found)
-}
-
-/// Returns the beginning of a text, of at most this many bytes.
-fn beginning(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes)]
 }

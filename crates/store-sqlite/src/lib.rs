@@ -13,7 +13,6 @@ mod overview;
 mod presence;
 mod project;
 mod read;
-mod row;
 mod schedule;
 mod script;
 mod search;

@@ -62,7 +62,7 @@ pub(crate) struct Pools {
     pub(crate) readers: SqlitePool,
 }
 
-static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations/sqlite");
 
 /// Returns the schema version of this code.
 pub(crate) fn newest_version() -> i64 {

@@ -9,7 +9,7 @@ use sqlx::{ConnectOptions, Connection as _, QueryBuilder, Sqlite};
 
 use crate::failure::{Failure, store_error};
 use crate::read::IS_FOR_USERS;
-use crate::row::EventRow;
+use bobbin_store_sql::EventRow;
 
 /// Items of the newest Thread that are searched for a message.
 const MAX_ITEMS: u32 = 24;

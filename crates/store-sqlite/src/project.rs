@@ -11,9 +11,7 @@ use crate::index;
 use crate::script::Script;
 use crate::usage;
 use bobbin_store::{NamedRequest, StoredEvent, Summary, TextPart, Write, json};
-
-/// How long a named request is remembered, in milliseconds: a week, longer than any client retries.
-const REQUEST_MEMORY: i64 = 7 * 24 * 3600 * 1000;
+use bobbin_store_sql::{REQUEST_MEMORY, SearchText, number, signed};
 
 /// Returns the statements of one write.
 pub(crate) fn script(write: &Write) -> Script {
@@ -37,7 +35,7 @@ pub(crate) fn script(write: &Write) -> Script {
             .bind(scope.standing().recorded_operation())
             .bind(scope.target.clone());
     }
-    if index::concerns(&write.events) {
+    if SearchText::is_in(&write.events) {
         index::mark(&mut script, thread);
     }
     if let Some(request) = &write.request {
@@ -422,13 +420,4 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
     .bind(row.edge.map(|edge| edge.updated_at.0))
     .bind(number(head_seq))
     .bind(thread.to_owned());
-}
-
-/// SQLite's integers are signed; a Seq stays far below their maximum.
-pub(crate) fn number(seq: Seq) -> i64 {
-    signed(seq.0)
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -9,11 +9,11 @@ use bobbin_model::{
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::failure::Failure;
-use crate::project::number;
-use crate::row::{EventRow, ItemRow, ThreadRow, TurnRow};
 use bobbin_store::{
     Closed, KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary, json,
 };
+use bobbin_store_sql::number;
+use bobbin_store_sql::{EventRow, ItemRow, ThreadRow, TurnRow};
 
 type Read<T> = Result<T, Failure>;
 
@@ -292,7 +292,7 @@ async fn with_items(connection: &mut SqliteConnection, id: &ThreadId, rows: Vec<
         let (Some(from), Some(to)) = (neighbours.first(), neighbours.last()) else {
             continue;
         };
-        all.append(&mut items(connection, id, TurnId(from.turn_no), TurnId(to.turn_no)).await?);
+        all.append(&mut items(connection, id, from.id(), to.id()).await?);
     }
     let turns = rows.into_iter().map(|row| {
         let mut turn = row.into_turn(id)?;
@@ -528,7 +528,10 @@ mod tests {
         // Each connection to a memory database has a database of its own.
         let one = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
         let pool = one.connect("sqlite::memory:").await.unwrap();
-        sqlx::migrate!("../../migrations").run(&pool).await.unwrap();
+        sqlx::migrate!("../../migrations/sqlite")
+            .run(&pool)
+            .await
+            .unwrap();
         let plan = async |include_sub_agents| {
             let filter = ListFilter {
                 include_sub_agents,

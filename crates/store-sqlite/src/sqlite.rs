@@ -14,13 +14,14 @@ use tokio::task::JoinHandle;
 
 use crate::failure::{OpenError, driver_error, store_error};
 use crate::presence::Presence;
-use crate::writer::{Counters, Order, QUEUE, Writer};
+use crate::writer::{Order, QUEUE, Writer};
 use crate::{Options, open, read, schedule, search, usage};
 use bobbin_store::{
     Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt, ScheduleChange, ScheduleEntry,
     ScheduleStore, SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent, ThreadSearch,
     ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
 };
+use bobbin_store_sql::WriterStats;
 
 /// Most searches at a time, of the four readers.
 const SEARCHES: usize = 2;
@@ -34,7 +35,7 @@ pub struct SqliteStore {
     orders: Mutex<Option<mpsc::Sender<Order>>>,
     /// Limits searches, which may be slow, so that other reads always find a reader.
     searches: Semaphore,
-    counters: Arc<Counters>,
+    stats: Arc<WriterStats>,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// The check that starts with the store.
     check: Mutex<Option<JoinHandle<Vec<String>>>>,
@@ -48,12 +49,12 @@ impl SqliteStore {
     pub async fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let pools = open::open(path, &options).await?;
         let (orders, waiting) = mpsc::channel(QUEUE);
-        let counters = Arc::new(Counters::default());
+        let stats = Arc::new(WriterStats::default());
         let writer = Writer {
             pool: pools.writer.clone(),
             connection: None,
             orders: waiting,
-            counters: counters.clone(),
+            stats: stats.clone(),
             failed: HashMap::new(),
             presence: Presence::of(path),
             removed: options.removed,
@@ -66,7 +67,7 @@ impl SqliteStore {
             writer_pool: pools.writer,
             orders: Mutex::new(Some(orders)),
             searches: Semaphore::new(SEARCHES),
-            counters,
+            stats,
             writer: Mutex::new(Some(tokio::spawn(writer.run()))),
         })
     }
@@ -299,7 +300,7 @@ impl Store for SqliteStore {
             .lock()
             .as_ref()
             .map_or(0, |orders| QUEUE - orders.capacity());
-        self.counters.snapshot(queued)
+        self.stats.snapshot(queued)
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

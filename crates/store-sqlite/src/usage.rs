@@ -1,131 +1,57 @@
 //! Usage of Turns: counted as their events are stored, and summed for a history of usage.
 
-use bobbin_model::{Event, InputPart, Item, ItemBody, TurnId};
+use bobbin_model::Event;
 use bobbin_store::{UsageQuery, UsageRow, UsedRow};
-use serde::Deserialize;
+use bobbin_store_sql::{SumRow, Used, signed, unsigned};
 use sqlx::SqlitePool;
 
 use crate::script::Script;
 
-/// The tool that reads a skill.
-const SKILL_VIEW: &str = "SkillView";
-
-const REQUEST: &str = "UPDATE turn SET requests = requests + 1 WHERE thread_id = ? AND turn_no = ?";
-const ERROR: &str = "UPDATE turn SET errors = errors + 1 WHERE thread_id = ? AND turn_no = ?";
-const COMPACTION: &str = "UPDATE turn SET compactions = compactions + 1 WHERE thread_id = ? AND turn_no = ?";
-
 /// Adds an event to the usage of its Turn.
 pub(crate) fn count(script: &mut Script, thread: &str, event: &Event) {
-    match event {
-        Event::ItemAdded { turn, item } | Event::ItemCompleted { turn, item } => {
-            count_item(script, thread, *turn, item);
-        }
-        // The call of a model, which is billed.
-        Event::UsageAdded { turn, .. } => add(script, thread, *turn, REQUEST),
-        _ => {}
+    for (turn, used) in Used::by(event) {
+        let statement = match used {
+            Used::Request => "UPDATE turn SET requests = requests + 1 WHERE thread_id = ? AND turn_no = ?",
+            Used::Error => "UPDATE turn SET errors = errors + 1 WHERE thread_id = ? AND turn_no = ?",
+            Used::Compaction => {
+                "UPDATE turn SET compactions = compactions + 1 WHERE thread_id = ? AND turn_no = ?"
+            }
+            Used::ToolCall => {
+                "UPDATE turn SET tool_calls = tool_calls + 1 WHERE thread_id = ? AND turn_no = ?"
+            }
+            Used::ToolTime(duration) => {
+                script
+                    .then(
+                        "UPDATE turn SET tool_ms = tool_ms + ?, tool_ms_max = max(tool_ms_max, ?) \
+                         WHERE thread_id = ? AND turn_no = ?",
+                    )
+                    .bind(signed(duration))
+                    .bind(signed(duration))
+                    .bind(thread.to_owned())
+                    .bind(turn.0);
+                continue;
+            }
+            Used::Named(key) => {
+                let path = path(&key);
+                script
+                    .then(
+                        "UPDATE turn SET used = json_set(used, ?, coalesce(json_extract(used, ?), 0) + 1) \
+                         WHERE thread_id = ? AND turn_no = ?",
+                    )
+                    .bind(path.clone())
+                    .bind(path)
+                    .bind(thread.to_owned())
+                    .bind(turn.0);
+                continue;
+            }
+        };
+        script.then(statement).bind(thread.to_owned()).bind(turn.0);
     }
 }
 
-fn count_item(script: &mut Script, thread: &str, turn: TurnId, item: &Item) {
-    match &item.body {
-        ItemBody::UserMessage(said) => {
-            for part in &said.native {
-                if let InputPart::SkillRef { name, .. } = part {
-                    count_use(script, thread, turn, &format!("skill:{name}"));
-                }
-            }
-        }
-        ItemBody::ToolCall {
-            tool_name, arguments, ..
-        } => {
-            count_call(script, thread, turn, tool_name);
-            let skill = arguments.as_ref().filter(|_| tool_name == SKILL_VIEW);
-            if let Some(Skill { name }) = skill.and_then(|json| json.decode().ok()) {
-                count_use(script, thread, turn, &format!("skill:{name}"));
-            }
-        }
-        ItemBody::DynamicToolCall(call) => count_call(script, thread, turn, &call.tool_name),
-        ItemBody::ToolExecution {
-            duration_ms: Some(duration),
-            ..
-        } => {
-            let duration = i64::try_from(*duration).unwrap_or(i64::MAX);
-            script
-                .then(
-                    "UPDATE turn SET tool_ms = tool_ms + ?, tool_ms_max = max(tool_ms_max, ?) \
-                     WHERE thread_id = ? AND turn_no = ?",
-                )
-                .bind(duration)
-                .bind(duration)
-                .bind(thread.to_owned())
-                .bind(turn.0);
-        }
-        ItemBody::Error { .. } => add(script, thread, turn, ERROR),
-        ItemBody::Compaction(_) => add(script, thread, turn, COMPACTION),
-        _ => {}
-    }
-}
-
-/// The arguments of the tool that reads a skill.
-#[derive(Deserialize)]
-struct Skill {
-    name: String,
-}
-
-fn add(script: &mut Script, thread: &str, turn: TurnId, statement: &'static str) {
-    script.then(statement).bind(thread.to_owned()).bind(turn.0);
-}
-
-fn count_call(script: &mut Script, thread: &str, turn: TurnId, tool: &str) {
-    let path = path(&format!("tool:{tool}"));
-    script
-        .then(
-            "UPDATE turn SET tool_calls = tool_calls + 1, \
-             used = json_set(used, ?, coalesce(json_extract(used, ?), 0) + 1) WHERE thread_id = ? AND turn_no = ?",
-        )
-        .bind(path.clone())
-        .bind(path)
-        .bind(thread.to_owned())
-        .bind(turn.0);
-}
-
-fn count_use(script: &mut Script, thread: &str, turn: TurnId, key: &str) {
-    let path = path(key);
-    script
-        .then(
-            "UPDATE turn SET used = json_set(used, ?, coalesce(json_extract(used, ?), 0) + 1) \
-             WHERE thread_id = ? AND turn_no = ?",
-        )
-        .bind(path.clone())
-        .bind(path)
-        .bind(thread.to_owned())
-        .bind(turn.0);
-}
-
-/// Returns the path of a member in a JSON object. A quote or a zero byte would end it.
+/// Returns the path of a member in a JSON object.
 fn path(key: &str) -> String {
-    format!("$.\"{}\"", key.replace(['"', '\\', '\0'], ""))
-}
-
-#[derive(sqlx::FromRow)]
-struct Row {
-    day: i64,
-    thread: String,
-    surface: String,
-    model: Option<String>,
-    effort: Option<String>,
-    turns: i64,
-    requests: i64,
-    tool_calls: i64,
-    tool_ms: i64,
-    tool_ms_max: i64,
-    errors: i64,
-    compactions: i64,
-    input: i64,
-    cached: i64,
-    output: i64,
-    reasoning: i64,
-    turn_ms_max: i64,
+    format!("$.\"{key}\"")
 }
 
 /// Sums what Turns used.
@@ -154,7 +80,7 @@ pub(crate) async fn read(
         "SELECT (started_at + ?5) / {DAY} AS day, entry.key, sum(entry.value) {} GROUP BY day, entry.key ORDER BY day",
         WHERE.replace("WHERE", "JOIN json_each(turn.used) entry WHERE")
     );
-    let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sums))
+    let rows: Vec<SumRow> = sqlx::query_as(sqlx::AssertSqlSafe(sums))
         .bind(query.workspace.clone())
         .bind(thread.clone())
         .bind(query.from)
@@ -173,33 +99,7 @@ pub(crate) async fn read(
     let used = used.into_iter().map(|(day, key, uses)| UsedRow {
         day,
         key,
-        count: count_of(uses),
+        count: unsigned(uses),
     });
-    Ok((rows.into_iter().map(row).collect(), used.collect()))
-}
-
-fn row(row: Row) -> UsageRow {
-    UsageRow {
-        day: row.day,
-        thread: row.thread,
-        surface: row.surface,
-        model: row.model,
-        effort: row.effort,
-        turns: count_of(row.turns),
-        requests: count_of(row.requests),
-        tool_calls: count_of(row.tool_calls),
-        tool_ms: count_of(row.tool_ms),
-        tool_ms_max: count_of(row.tool_ms_max),
-        errors: count_of(row.errors),
-        compactions: count_of(row.compactions),
-        input: count_of(row.input),
-        cached: count_of(row.cached),
-        output: count_of(row.output),
-        reasoning: count_of(row.reasoning),
-        turn_ms_max: count_of(row.turn_ms_max),
-    }
-}
-
-fn count_of(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
+    Ok((rows.into_iter().map(UsageRow::from).collect(), used.collect()))
 }

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bobbin_model::{Seq, StandingAnswer, ThreadId};
@@ -23,7 +22,8 @@ use crate::project;
 use crate::schedule;
 use bobbin_store::json;
 use bobbin_store::step::{Step, reached};
-use bobbin_store::{ScheduleChange, StoreError, StoreStats, Write};
+use bobbin_store::{ScheduleChange, StoreError, Write};
+use bobbin_store_sql::{SearchText, WriterStats};
 
 use crate::failure::{driver_error, store_error};
 
@@ -58,50 +58,12 @@ pub(crate) enum Order {
     Schedule(Vec<ScheduleChange>, Done),
 }
 
-/// The writer's statistics.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    commits: AtomicU64,
-    writes: AtomicU64,
-    events: AtomicU64,
-    /// Whether the disk took nothing at the last attempt.
-    is_stuck: AtomicBool,
-}
-
-impl Counters {
-    fn is_stuck(&self) -> bool {
-        self.is_stuck.load(Ordering::Relaxed)
-    }
-
-    /// Notes how an attempt to write has ended.
-    fn note<T>(&self, written: &Result<T, StoreError>) {
-        match written {
-            Ok(_) => self.is_stuck.store(false, Ordering::Relaxed),
-            Err(StoreError::Full | StoreError::Unavailable(_)) => {
-                self.is_stuck.store(true, Ordering::Relaxed);
-            }
-            // The write was at fault, or there is nothing to wait for.
-            Err(_) => {}
-        }
-    }
-
-    pub(crate) fn snapshot(&self, queued_writes: usize) -> StoreStats {
-        StoreStats {
-            queued_writes,
-            commits: self.commits.load(Ordering::Relaxed),
-            writes: self.writes.load(Ordering::Relaxed),
-            events: self.events.load(Ordering::Relaxed),
-            is_stuck: self.is_stuck(),
-        }
-    }
-}
-
 pub(crate) struct Writer {
     pub(crate) pool: SqlitePool,
     /// The connection, kept between writes. After an error it is closed, which rolls back its transaction.
     pub(crate) connection: Option<PoolConnection<Sqlite>>,
     pub(crate) orders: mpsc::Receiver<Order>,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) stats: Arc<WriterStats>,
     /// For each Thread whose last write failed, the owner of that write. Its later writes depend on the missing one
     /// and fail too. The first write of the next owner removes the entry.
     pub(crate) failed: HashMap<ThreadId, u64>,
@@ -132,14 +94,14 @@ impl Writer {
                 put_off = 0;
                 continue;
             }
-            let wait = match (unindexed, unfolded || self.counters.is_stuck()) {
+            let wait = match (unindexed, unfolded || self.stats.is_stuck()) {
                 (true, _) => QUIET,
                 (false, true) => FOLD_AFTER,
                 (false, false) => FAR,
             };
             let Ok(count) = timeout(wait, self.orders.recv_many(&mut taken, BATCH)).await else {
                 quiet = true;
-                if self.counters.is_stuck() {
+                if self.stats.is_stuck() {
                     self.attempt().await;
                 }
                 if !unindexed && unfolded {
@@ -166,7 +128,7 @@ impl Writer {
                     .iter()
                     .any(|stored| matches!(*stored.event, bobbin_model::Event::ThreadDeleted))
             });
-            unindexed |= batch.iter().any(|(write, _)| index::concerns(&write.events));
+            unindexed |= batch.iter().any(|(write, _)| SearchText::is_in(&write.events));
             put_off = if unindexed { put_off + 1 } else { 0 };
             self.write(&mut batch).await;
             reached(Step::Acknowledged);
@@ -258,15 +220,10 @@ impl Writer {
         if let Err(StoreError::Removed(_)) = &written {
             self.removed.cancel();
         }
-        self.counters.note(&written);
+        self.stats.note_attempt(&written);
         self.hold(connection, written).await?;
         reached(Step::AfterCommit);
-        let events = writes.iter().map(|write| write.events.len() as u64).sum();
-        self.counters.commits.fetch_add(1, Ordering::Relaxed);
-        self.counters
-            .writes
-            .fetch_add(writes.len() as u64, Ordering::Relaxed);
-        self.counters.events.fetch_add(events, Ordering::Relaxed);
+        self.stats.note_commit(writes);
         Ok(())
     }
 
@@ -280,7 +237,7 @@ impl Writer {
             return;
         };
         let written = attempt(&mut connection).await.map_err(store_error);
-        self.counters.note(&written);
+        self.stats.note_attempt(&written);
         drop(self.hold(connection, written).await);
     }
 

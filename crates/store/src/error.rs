@@ -14,6 +14,11 @@ pub enum StoreError {
     /// The storage failed: a limit, a quota, a fault. Nothing of a write is stored. Later attempts may succeed.
     #[error("{0}")]
     Unavailable(String),
+    /// The database cannot be reached. Nothing of a write is stored, unless the connection was lost while it was being
+    /// committed and does not come back in time: a Thread that is loaded again has what is stored. Later attempts
+    /// succeed once the database is back.
+    #[error("the database cannot be reached: {0}")]
+    Unreachable(String),
     /// The stored data is damaged. Nothing of a write is stored. Data that can be read is correct as far as the
     /// implementation can tell.
     #[error("{0}")]

@@ -22,6 +22,7 @@ fn names(found: &[ThreadSummary]) -> String {
 }
 
 /// Lists follow the table.
+#[expect(clippy::too_many_lines, reason = "one table")]
 pub async fn lists_follow_the_table(open: Open) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path().to_owned()).await;

@@ -72,6 +72,7 @@ async fn turn(writer: &mut Writer<'_>, start: StartTurn, from: i64, to: i64, bod
 }
 
 /// Usage is summed by day, thread, channel, model and effort.
+#[expect(clippy::too_many_lines, reason = "one table")]
 pub async fn usage_is_summed_by_day_thread_channel_model_and_effort(open: Open) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path().to_owned()).await;
@@ -190,7 +191,7 @@ pub async fn usage_is_summed_by_day_thread_channel_model_and_effort(open: Open) 
         ..query.clone()
     })
     .await;
-    assert_eq!(rows, [other.clone()]);
+    assert_eq!(rows, std::slice::from_ref(&other));
     let (rows, uses) = summed(UsageQuery {
         from: DAY + 5,
         before: DAY + 7,

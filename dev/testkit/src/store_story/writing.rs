@@ -6,9 +6,9 @@ use bobbin_store::{KnownRequest, NamedRequest, StoreError, Write};
 
 use super::{Open, Writer, me};
 
-fn renamed(name: impl ToString) -> Vec<Event> {
+fn renamed(name: impl Into<String>) -> Vec<Event> {
     vec![Event::ThreadRenamed {
-        display_name: name.to_string(),
+        display_name: name.into(),
     }]
 }
 
@@ -41,7 +41,7 @@ pub async fn writes_that_wait_together_are_committed_together(open: Open) {
     let mut receipts = Vec::new();
     for n in 0..50 {
         for writer in &mut writers {
-            let write = writer.next(renamed(n));
+            let write = writer.next(renamed(n.to_string()));
             receipts.push(store.submit(write).await.unwrap());
         }
     }
@@ -67,7 +67,7 @@ pub async fn writes_of_one_owner_are_stored_in_their_order(open: Open) {
     let mut writer = Writer::start(&*store, "thread_1", me()).await;
     let mut receipts = Vec::new();
     for n in 0..700 {
-        let write = writer.next(renamed(n));
+        let write = writer.next(renamed(n.to_string()));
         receipts.push(store.submit(write).await.unwrap());
     }
     // The last one is acknowledged only after all before it.
@@ -79,7 +79,7 @@ pub async fn writes_of_one_owner_are_stored_in_their_order(open: Open) {
     assert_eq!(writer.loaded().await, writer.state);
     let id = ThreadId::new("thread_1");
     let events = store.events(&id, Seq(1), Seq(u64::MAX), 1000).await.unwrap();
-    let in_order: Vec<Event> = (0..700).flat_map(renamed).collect();
+    let in_order: Vec<Event> = (0..700).flat_map(|n| renamed(n.to_string())).collect();
     let stored: Vec<Event> = events.iter().map(|stored| (*stored.event).clone()).collect();
     assert_eq!(stored, in_order);
 }

@@ -1,4 +1,4 @@
-//! Decodes rows. Damaged data gives an error that names its place, never an empty value.
+//! Rows and their decoding. Damaged data gives an error that names its place, never an empty value.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use bobbin_store::{LoadedThread, StoreError, StoredEvent, ThreadSummary};
 /// A Thread's row.
 #[derive(Debug, sqlx::FromRow)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column")]
-pub(crate) struct ThreadRow {
+pub struct ThreadRow {
     thread_id: String,
     workspace_path: String,
     user_id: Option<String>,
@@ -27,8 +27,8 @@ pub(crate) struct ThreadRow {
     display_name: Option<String>,
     status: String,
     last_active_at: i64,
-    last_turn: u32,
-    turn_count: u32,
+    last_turn: i64,
+    turn_count: i64,
     running: bool,
     waiting_approval: bool,
     waiting_input: bool,
@@ -44,21 +44,23 @@ pub(crate) struct ThreadRow {
     #[sqlx(default)]
     tools: Option<String>,
     head_seq: i64,
-    /// 0 or 1.
-    edge_closed: i64,
+    edge_closed: bool,
     edge_updated_at: Option<i64>,
 }
 
 impl ThreadRow {
     /// Returns the Thread as a list shows it.
-    pub(crate) fn into_summary(self) -> Result<ThreadSummary, StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError::CorruptThread`].
+    pub fn into_summary(self) -> Result<ThreadSummary, StoreError> {
         let runtime = Runtime {
             running: self.running,
             waiting_on_approval: self.waiting_approval,
             waiting_on_input: self.waiting_input,
             waiting_on_plan_confirmation: self.plan_pending,
         };
-        let (turn_count, edge) = (self.turn_count, self.edge());
+        let (turn_count, edge) = (small(self.turn_count), self.edge());
         Ok(ThreadSummary {
             edge,
             header: self.header(false)?,
@@ -68,7 +70,10 @@ impl ThreadRow {
     }
 
     /// Returns the state without an open Turn.
-    pub(crate) fn into_loaded(self) -> Result<LoadedThread, StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError::CorruptThread`].
+    pub fn into_loaded(self) -> Result<LoadedThread, StoreError> {
         let head_seq = Seq(u64::try_from(self.head_seq).unwrap_or(0));
         let queue = self.json("queue", &self.queue)?;
         let plan = self
@@ -81,7 +86,7 @@ impl ThreadRow {
             Some(tools) => self.json("tools", tools)?,
             None => Arc::default(),
         };
-        let (last_turn, turn_count) = (TurnId(self.last_turn), self.turn_count);
+        let (last_turn, turn_count) = (TurnId(small(self.last_turn)), small(self.turn_count));
         let tokens = u64::try_from(self.context_tokens).unwrap_or(0);
         let known = |figure: Option<i64>| figure.and_then(|figure| u64::try_from(figure).ok());
         let window = match (known(self.context_window), known(self.compact_at)) {
@@ -107,7 +112,7 @@ impl ThreadRow {
 
     fn edge(&self) -> Option<Edge> {
         let updated_at = UnixMillis(self.edge_updated_at?);
-        let status = if self.edge_closed != 0 {
+        let status = if self.edge_closed {
             EdgeStatus::Closed
         } else {
             EdgeStatus::Open
@@ -154,19 +159,26 @@ impl ThreadRow {
 
 /// An event's row.
 #[derive(Debug, sqlx::FromRow)]
-pub(crate) struct EventRow {
-    pub(crate) seq: i64,
-    pub(crate) version: i64,
-    pub(crate) at: i64,
-    pub(crate) payload: String,
+pub struct EventRow {
+    /// Its number.
+    pub seq: i64,
+    /// The version of the payload's format.
+    pub version: i64,
+    /// When it was recorded.
+    pub at: i64,
+    /// The event, JSON.
+    pub payload: String,
     /// The event of the Turn's first Item, where this one is the start of a Turn.
     #[sqlx(default)]
-    pub(crate) first_item: Option<String>,
+    pub first_item: Option<String>,
 }
 
 impl EventRow {
     /// Decodes the payload by its version.
-    pub(crate) fn decode(self, thread: &ThreadId) -> Result<StoredEvent, StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError::CorruptEvent`].
+    pub fn decode(self, thread: &ThreadId) -> Result<StoredEvent, StoreError> {
         let seq = Seq(u64::try_from(self.seq).unwrap_or(0));
         let corrupt = |reason: String| StoreError::CorruptEvent {
             thread: thread.clone(),
@@ -201,9 +213,9 @@ impl EventRow {
 
 /// An Item's row with its event, if there is one.
 #[derive(Debug, sqlx::FromRow)]
-pub(crate) struct ItemRow {
-    turn_no: u32,
-    item_no: u32,
+pub struct ItemRow {
+    turn_no: i64,
+    item_no: i64,
     seq: Option<i64>,
     version: Option<i64>,
     at: Option<i64>,
@@ -212,7 +224,10 @@ pub(crate) struct ItemRow {
 
 impl ItemRow {
     /// Returns the event.
-    pub(crate) fn into_event(self, thread: &ThreadId) -> Result<EventRow, StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError::CorruptThread`].
+    pub fn into_event(self, thread: &ThreadId) -> Result<EventRow, StoreError> {
         match (self.seq, self.version, self.at, self.payload) {
             (Some(seq), Some(version), Some(at), Some(payload)) => Ok(EventRow {
                 seq,
@@ -231,8 +246,9 @@ impl ItemRow {
 
 /// A Turn's row.
 #[derive(Debug, sqlx::FromRow)]
-pub(crate) struct TurnRow {
-    pub(crate) turn_no: u32,
+pub struct TurnRow {
+    /// Its number.
+    pub turn_no: i64,
     status: String,
     started_at: i64,
     completed_at: Option<i64>,
@@ -240,29 +256,43 @@ pub(crate) struct TurnRow {
     output_tokens: i64,
     error: Option<String>,
     origin_channel: Option<String>,
-    pub(crate) features: String,
-    pub(crate) diff_seq: Option<i64>,
-    pub(crate) cancelling: Option<String>,
+    /// Abilities of the client that started it, JSON.
+    pub features: String,
+    /// The newest event with its changes in files.
+    pub diff_seq: Option<i64>,
+    /// Why it is being stopped.
+    pub cancelling: Option<String>,
     cost_micros: i64,
     cached_input_tokens: i64,
     reasoning_output_tokens: i64,
-    pub(crate) compacting: bool,
-    pub(crate) crashes: i32,
-    pub(crate) history: Option<String>,
-    files_changed: u32,
+    /// Whether its conversation is being compacted.
+    pub compacting: bool,
+    /// How often the process ended while it ran; -1 after an end in order.
+    pub crashes: i32,
+    /// The conversation that a client gave with it, JSON.
+    pub history: Option<String>,
+    files_changed: i64,
     files_undone: bool,
 }
 
 impl TurnRow {
+    /// Returns its number.
+    pub fn id(&self) -> TurnId {
+        TurnId(small(self.turn_no))
+    }
+
     /// Returns the Turn without Items.
-    pub(crate) fn into_turn(self, thread: &ThreadId) -> Result<Turn, StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError::CorruptThread`].
+    pub fn into_turn(self, thread: &ThreadId) -> Result<Turn, StoreError> {
         let status = TurnStatus::from_word(&self.status).ok_or_else(|| StoreError::CorruptThread {
             thread: thread.clone(),
             reason: format!("turn {} has status {:?}", self.turn_no, self.status),
         })?;
         let count = |number: i64| u64::try_from(number).unwrap_or(0);
         Ok(Turn {
-            id: TurnId(self.turn_no),
+            id: self.id(),
             status,
             items: Vec::new(),
             started_at: UnixMillis(self.started_at),
@@ -274,10 +304,15 @@ impl TurnRow {
                 reasoning_output_tokens: count(self.reasoning_output_tokens),
             },
             cost_micros: count(self.cost_micros),
-            files_changed: self.files_changed,
+            files_changed: small(self.files_changed),
             files_undone: self.files_undone,
             error: self.error,
             origin_channel: self.origin_channel,
         })
     }
+}
+
+/// Databases have signed integers of 64 bits; these numbers were written from 32.
+fn small(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or(0)
 }
