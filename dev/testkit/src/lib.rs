@@ -9,6 +9,8 @@ mod folder;
 #[cfg(feature = "mcp-server")]
 pub mod kiosk;
 mod model_server;
+#[cfg(unix)]
+mod postgres;
 mod redact;
 pub mod store_story;
 #[cfg(feature = "mcp-server")]
@@ -21,5 +23,7 @@ pub use endless_look::EndlessLook;
 pub use engine::ScriptEngine;
 pub use folder::Folder;
 pub use model_server::{Asked, ErrorPart, ModelServer, Part, Reply, Script, ScriptedCall, Usage};
+#[cfg(unix)]
+pub use postgres::Postgres;
 pub use redact::redacted;
 pub use workspace::TestWorkspace;

@@ -58,11 +58,33 @@ impl<S: Store + ScheduleStore> WholeStore for S {}
 /// Opens a store in a directory. A directory is opened again after its store was closed.
 pub type Open = fn(PathBuf) -> BoxFuture<'static, Arc<dyn WholeStore>>;
 
-/// Makes a test of each part of the story. Takes an [`Open`](crate::store_story::Open).
+/// Makes tests of the story. Takes an [`Open`](crate::store_story::Open), and makes a test of each part; or one test of all
+/// parts where a database is costly to start, if it can be started.
 #[macro_export]
 macro_rules! store_story {
     ($open:expr) => {
-        $crate::store_story!(@parts $open;
+        $crate::store_story!(@parts each $open);
+    };
+    ($open:expr, as one test if $can_be_tested:expr) => {
+        $crate::store_story!(@parts one $open, $can_be_tested);
+    };
+    (@each $open:expr; $($part:ident)+) => {
+        $(#[tokio::test]
+        async fn $part() {
+            $crate::store_story::$part($open).await;
+        })+
+    };
+    (@one $open:expr, $can_be_tested:expr; $($part:ident)+) => {
+        #[tokio::test]
+        async fn the_whole_story() {
+            if $can_be_tested {
+                $(println!(stringify!($part));
+                $crate::store_story::$part($open).await;)+
+            }
+        }
+    };
+    (@parts $($mode:tt)+) => {
+        $crate::store_story!(@$($mode)+;
             an_open_turn_is_loaded_as_it_was_applied
             checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end
             what_was_accepted_for_ever_is_remembered_and_for_the_session_is_not
@@ -89,12 +111,6 @@ macro_rules! store_story {
             zero_bytes_harm_nothing
             a_closed_store_says_so
         );
-    };
-    (@parts $open:expr; $($part:ident)+) => {
-        $(#[tokio::test]
-        async fn $part() {
-            $crate::store_story::$part($open).await;
-        })+
     };
 }
 

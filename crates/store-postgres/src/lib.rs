@@ -1,0 +1,22 @@
+//! The store on PostgreSQL, for conversations that outlive their machine: one batching writer for each opened workspace,
+//! a bounded pool of connections, migrations.
+//!
+//! [`PostgresStore`] is a [`Store`](bobbin_store::Store). One database has many workspaces. Each statement names the
+//! workspace, so rows of one workspace never meet those of another. A write is acknowledged after its commit.
+
+mod access;
+mod failure;
+mod index;
+mod open;
+mod postgres;
+mod project;
+mod read;
+mod schedule;
+mod search;
+mod usage;
+mod writer;
+
+pub use access::{Access, AccessError};
+pub use failure::OpenError;
+pub use open::{OLDEST, Options, ServedFolder};
+pub use postgres::PostgresStore;
