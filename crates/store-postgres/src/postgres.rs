@@ -57,6 +57,7 @@ impl PostgresStore {
         let writer = Writer {
             pool: pool.clone(),
             workspace: workspace.clone(),
+            patience: options.patience,
             connection: None,
             orders: waiting,
             stats: stats.clone(),

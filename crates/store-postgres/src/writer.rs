@@ -18,7 +18,7 @@ use bobbin_store_sql::{SearchText, WriterStats};
 use sqlx::pool::PoolConnection;
 use sqlx::{PgConnection, PgPool, Postgres, Row};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::failure::{Failure, is_conflict, store_error};
 use crate::postgres::GIVE_UP;
@@ -42,6 +42,8 @@ const PATIENCE: u32 = 64;
 /// How often a transaction that is still being committed is looked up, and the pause before each look.
 const LOOKS: u32 = 20;
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// Pause between two attempts to connect.
+const CONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The sender that completes a write's receipt.
 type Done = oneshot::Sender<Result<(), StoreError>>;
@@ -60,6 +62,8 @@ pub(crate) enum Order {
 pub(crate) struct Writer {
     pub(crate) pool: PgPool,
     pub(crate) workspace: Arc<str>,
+    /// How long to wait for a connection.
+    pub(crate) patience: Duration,
     /// The connection, kept between writes. After an error it is closed, which rolls back its transaction.
     pub(crate) connection: Option<PoolConnection<Postgres>>,
     pub(crate) orders: mpsc::Receiver<Order>,
@@ -91,6 +95,7 @@ enum Fate {
 }
 
 /// A small transaction.
+#[derive(Clone, Copy)]
 enum Work<'a> {
     Forget(Option<&'a [StandingAnswer]>),
     Schedule(&'a [ScheduleChange]),
@@ -233,27 +238,34 @@ impl Writer {
         .await
     }
 
-    /// Carries out a small transaction. Returns whether it found something to do.
+    /// Carries out a small transaction, on another connection if the first one is lost: each of them may be repeated.
+    /// Returns whether it found something to do.
     async fn work(&mut self, work: Work<'_>) -> Result<bool, StoreError> {
-        let workspace = self.workspace.clone();
-        let done = self
-            .in_transaction(async |connection: &mut PgConnection| match work {
-                Work::Forget(answers) => {
-                    forget(connection, &workspace, answers).await?;
-                    Ok(true)
-                }
-                Work::Schedule(changes) => {
-                    schedule::change(connection, &workspace, changes).await?;
-                    Ok(true)
-                }
-                Work::Purge => Ok(purge_some(connection, &workspace).await?),
-                Work::Index => index::step(connection, &workspace).await,
-                Work::Attempt => Ok(true),
-            })
-            .await
-            .map_err(|failed| failed.error);
+        let mut done = self.try_work(work).await;
+        if matches!(&done, Err(failed) if failed.is_lost()) {
+            done = self.try_work(work).await;
+        }
+        let done = done.map_err(|failed| failed.error);
         self.stats.note_attempt(&done);
         done
+    }
+
+    async fn try_work(&mut self, work: Work<'_>) -> Result<bool, Failed> {
+        let workspace = self.workspace.clone();
+        self.in_transaction(async |connection: &mut PgConnection| match work {
+            Work::Forget(answers) => {
+                forget(connection, &workspace, answers).await?;
+                Ok(true)
+            }
+            Work::Schedule(changes) => {
+                schedule::change(connection, &workspace, changes).await?;
+                Ok(true)
+            }
+            Work::Purge => Ok(purge_some(connection, &workspace).await?),
+            Work::Index => index::step(connection, &workspace).await,
+            Work::Attempt => Ok(true),
+        })
+        .await
     }
 
     /// Removes or indexes some rows. Returns whether there are more.
@@ -273,11 +285,9 @@ impl Writer {
             error,
             committing: None,
         };
-        let mut connection = if let Some(connection) = self.connection.take() {
-            connection
-        } else {
-            let acquired = self.pool.acquire().await;
-            acquired.map_err(|error| before(store_error(error)))?
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.connect().await.map_err(before)?,
         };
         let mut committing = None;
         let done = timeout(GIVE_UP, async {
@@ -300,16 +310,35 @@ impl Writer {
         Err(Failed { error, committing })
     }
 
+    /// Returns a connection. Waits for a database that starts, unless it has been away for longer already.
+    async fn connect(&self) -> Result<PoolConnection<Postgres>, StoreError> {
+        let start = Instant::now();
+        loop {
+            let error = match self.pool.acquire().await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => store_error(error),
+            };
+            let is_away = matches!(error, StoreError::Unreachable(_));
+            if !is_away || self.stats.is_stuck() || start.elapsed() >= self.patience {
+                return Err(error);
+            }
+            sleep(CONNECT_PAUSE).await;
+        }
+    }
+
     /// Finds out how a transaction on a lost connection has ended.
     async fn fate(&self, failed: &Failed) -> Fate {
         let Some(number) = &failed.committing else {
             return Fate::RolledBack;
         };
+        let Ok(mut connection) = self.connect().await else {
+            return Fate::Unknown;
+        };
         for _ in 0..LOOKS {
             let status: Result<Option<String>, _> =
                 sqlx::query_scalar("SELECT pg_xact_status($1::text::xid8)")
                     .bind(number)
-                    .fetch_one(&self.pool)
+                    .fetch_one(&mut *connection)
                     .await;
             match status.as_ref().map(Option::as_deref) {
                 Ok(Some("committed")) => return Fate::Committed,
