@@ -43,6 +43,8 @@ mod configuration;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod database;
+#[cfg(test)]
 mod deploy;
 #[cfg(test)]
 mod doors;

@@ -11,6 +11,7 @@ use bobbin_model::UnixMillis;
 use bobbin_store_sqlite::Imported;
 use clap::Args;
 
+use bobbin_server::config;
 use bobbin_server::console;
 use bobbin_server::exit::{self, Failure};
 use bobbin_server::state;
@@ -67,6 +68,7 @@ pub(crate) enum OtherAgent {
 /// Copies the workspace's conversations, also while a server runs.
 pub(crate) async fn backup(backup: Backup) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(backup.workspace.as_deref())?;
+    check_is_here(&workspace, "`pg_dump` copies them")?;
     let (database, shown) = (workspace.database(), workspace.root.display());
     if !database.exists() {
         bail!("{shown} has no conversations yet");
@@ -79,9 +81,19 @@ pub(crate) async fn backup(backup: Backup) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Checks that a file of this machine stores the conversations.
+fn check_is_here(workspace: &Workspace, instead: &str) -> anyhow::Result<()> {
+    let config = config::read(&workspace.root, state::home().as_deref())?;
+    if config.database.url.is_some() {
+        bail!("the conversations are in the database of Database.Url: {instead}");
+    }
+    Ok(())
+}
+
 /// Takes the conversations of a file as finished history.
 pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(import.workspace.as_deref())?;
+    check_is_here(&workspace, "nothing is imported there yet")?;
     if let Some(from) = import.from {
         return other_agents::import(from, &import, &workspace).await;
     }

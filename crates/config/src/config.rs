@@ -27,6 +27,7 @@ use bobbin_tools::settings::{SandboxSettings, add_commands};
 use bobbin_workspace::TrustRecord;
 use serde_json::{Map, Value};
 
+use crate::database::DatabaseSettings;
 use crate::editor;
 use crate::file::{self, ConfigFile};
 use crate::listener::ListenerSettings;
@@ -47,6 +48,8 @@ pub struct Config {
     pub alerts: Option<AlertSettings>,
     /// Rules and policy for calls.
     pub permissions: PermissionSettings,
+    /// The database that stores conversations.
+    pub database: DatabaseSettings,
     /// How durable a commit to the database is.
     pub durability: Durability,
     /// MCP servers: the user's, then the workspace's.
@@ -190,14 +193,17 @@ impl Config {
             source.origin = ServerOrigin::Workspace;
         }
         source.warnings = warnings;
-        let (server, hub) = (
+        let (server, hub, database) = (
             std::mem::take(&mut file.app_server),
             std::mem::take(&mut file.hub),
+            std::mem::take(&mut file.database),
         );
         self.alerts = std::mem::take(&mut file.alerts).check()?;
         let added = self
             .add(file, &mut source)
-            .and_then(|()| self.listener.set(server, hub, &mut source));
+            .and_then(|()| self.listener.set(server, hub, &mut source))
+            .and_then(|()| DatabaseSettings::of(database, home))
+            .map(|database| self.database = database);
         self.take(source);
         added
     }
@@ -343,19 +349,22 @@ fn read_file(path: &Path, author: Author) -> anyhow::Result<Option<Checked<Confi
     Ok(Some(checked))
 }
 
-/// Removes the settings that no workspace may make. Only the user decides where processes listen and who may connect,
-/// even in trusted folders.
+/// Removes the settings that no workspace may make. Only the user decides where processes listen, who may connect and where
+/// conversations go, even in trusted folders.
 fn withhold(value: &mut Value) -> Vec<String> {
     let Some(members) = value.as_object_mut() else {
         return Vec::new();
     };
     let mut withheld = Vec::new();
     members.retain(|name, _| {
-        let own = ["AppServer", "Hub"].into_iter().find(|own| name.eq_ignore_ascii_case(own));
-        withheld.extend(own.map(|own| {
-            format!(
-                "{own} is not used: no workspace says who may connect; put it into your own ~/.craft/config.json"
-            )
+        let own = [
+            ("AppServer", "who may connect"),
+            ("Hub", "who may connect"),
+            ("Database", "where conversations are stored"),
+        ];
+        let own = own.into_iter().find(|(own, _)| name.eq_ignore_ascii_case(own));
+        withheld.extend(own.map(|(own, what)| {
+            format!("{own} is not used: no workspace says {what}; put it into your own ~/.craft/config.json")
         }));
         own.is_none()
     });

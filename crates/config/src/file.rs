@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::database::Database;
 use crate::listener::{AppServer, Hub};
 
 /// Settings of Bobbin: `~/.craft/config.json` for all workspaces, `.craft/config.json` for one.
@@ -62,7 +63,10 @@ pub(crate) struct ConfigFile {
     /// Where the Hub listens. Counts in your own file only.
     #[serde(default)]
     pub(crate) hub: Hub,
-    /// The durability of a commit to the database.
+    /// Where conversations are stored. Counts in your own file only.
+    #[serde(default)]
+    pub(crate) database: Database,
+    /// The durability of a commit to the database, if that is a file of this machine.
     #[schemars(extend("default" = "full"))]
     pub(crate) durability: Option<Durability>,
 }

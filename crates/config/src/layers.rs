@@ -12,7 +12,7 @@ use crate::config::SCHEMA;
 /// The text that replaces a secret.
 const MASK: &str = "***";
 /// Settings of a workspace's file that no user can trust.
-const OWN: [&str; 5] = ["Alerts", "AppServer", "Hub", "EndPoint", "ApiKey"];
+const OWN: [&str; 6] = ["Alerts", "AppServer", "Hub", "Database", "EndPoint", "ApiKey"];
 /// Parts of a workspace's file whose items have names other than their path. They count together.
 const PARTS: [&[&str]; 9] = [
     &["McpServers"],

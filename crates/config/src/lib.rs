@@ -8,6 +8,7 @@
 //! This crate reads files only. The environment, the command line and the record of trust are arguments.
 
 mod config;
+mod database;
 mod editor;
 mod fields;
 pub mod file;
@@ -15,5 +16,6 @@ pub mod layers;
 mod listener;
 
 pub use config::Config;
+pub use database::{DatabaseSettings, PasswordPlace};
 pub use fields::sections;
 pub use listener::{ListenerSettings, Mode};

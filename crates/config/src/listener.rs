@@ -153,7 +153,8 @@ impl ListenerSettings {
             allowed_hosts: server.allowed_hosts,
             tls: match (server.tls.certificate, server.tls.key) {
                 (Some(certificate), Some(key)) => {
-                    Some((own_file(&certificate, source.root)?, own_file(&key, source.root)?))
+                    let file = |text: &str| own_file("AppServer.Tls", text, source.root);
+                    Some((file(&certificate)?, file(&key)?))
                 }
                 (None, None) => None,
                 (Some(_), None) => bail!("AppServer.Tls has a Certificate and no Key"),
@@ -178,7 +179,7 @@ fn ip(host: &str) -> Option<IpAddr> {
 }
 
 /// Returns the path in a setting of the user's own file.
-fn own_file(text: &str, home: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn own_file(setting: &str, text: &str, home: &Path) -> anyhow::Result<PathBuf> {
     let path = match text.strip_prefix("~/") {
         Some(rest) => home.join(rest),
         None => PathBuf::from(text),
@@ -186,6 +187,6 @@ fn own_file(text: &str, home: &Path) -> anyhow::Result<PathBuf> {
     if path.is_absolute() {
         Ok(path)
     } else {
-        bail!("AppServer.Tls names {text:?}: write the whole path, or begin with ~/")
+        bail!("{setting} names {text:?}: write the whole path, or begin with ~/")
     }
 }

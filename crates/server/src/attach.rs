@@ -206,7 +206,7 @@ impl bobbin_acp::router::Connect for AcpServers {
 
     fn knows(&self, folder: &Path) -> bool {
         let workspace = crate::state::workspace(Some(folder));
-        workspace.is_ok_and(|workspace| workspace.database().exists())
+        workspace.is_ok_and(|workspace| workspace.database().exists() || workspace.has_id())
     }
 
     fn version(&self) -> &'static str {

@@ -1,42 +1,101 @@
-//! The workspace's database, and the notice about one inside the folder.
+//! The workspace's database: a file of this machine, or a PostgreSQL; and the notice about one inside the folder.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_config::Config;
-use bobbin_store_sqlite::{OpenError, Options, ServedFolder, SqliteStore};
+use anyhow::{Context as _, anyhow};
+use bobbin_config::{Config, PasswordPlace};
+use bobbin_store::{ScheduleStore, Store};
+use bobbin_store_postgres::{Access, PostgresStore};
+use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
 use bobbin_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
+
+use crate::models::{read_secret, variable};
+
+/// The store of a workspace, of whatever kind.
+pub(crate) struct OpenStore {
+    /// For Threads.
+    pub(crate) threads: Arc<dyn Store>,
+    /// For what runs by the clock.
+    pub(crate) schedule: Arc<dyn ScheduleStore>,
+}
+
+impl OpenStore {
+    fn of<S: Store + ScheduleStore>(store: S) -> Self {
+        let store = Arc::new(store);
+        Self {
+            threads: store.clone(),
+            schedule: store,
+        }
+    }
+}
 
 /// Opens the database of a workspace.
 pub(crate) async fn open(
     workspace: &Workspace,
     config: &Config,
     removed: &CancellationToken,
-) -> Result<Arc<SqliteStore>, OpenError> {
-    let options = store_options(workspace, config, removed);
-    SqliteStore::open(&workspace.database(), options)
-        .await
-        .map(Arc::new)
+) -> anyhow::Result<OpenStore> {
+    let path = workspace.root.to_string_lossy().into_owned();
+    let directory = bobbin_workspace::directory_id(&workspace.root);
+    if let Some(access) = access(config)? {
+        let options = bobbin_store_postgres::Options {
+            folder: directory.map(|directory| bobbin_store_postgres::ServedFolder { path, directory }),
+            ..bobbin_store_postgres::Options::of(workspace.id()?)
+        };
+        return Ok(OpenStore::of(PostgresStore::open(&access, options).await?));
+    }
+    let options = Options {
+        durability: config.durability,
+        folder: directory.map(|directory| ServedFolder { path, directory }),
+        removed: removed.clone(),
+    };
+    let store = SqliteStore::open(&workspace.database(), options).await?;
+    Ok(OpenStore::of(store))
 }
 
-fn store_options(workspace: &Workspace, config: &Config, removed: &CancellationToken) -> Options {
-    Options {
-        durability: config.durability,
-        folder: bobbin_workspace::directory_id(&workspace.root).map(|directory| ServedFolder {
-            path: workspace.root.to_string_lossy().into_owned(),
-            directory,
-        }),
-        removed: removed.clone(),
-    }
+/// Returns the configured PostgreSQL; `None` if a file of this machine stores the conversations.
+///
+/// # Errors
+/// The address or the password cannot be used. The error has neither.
+pub(crate) fn access(config: &Config) -> anyhow::Result<Option<Access>> {
+    let Some(url) = &config.database.url else {
+        return Ok(None);
+    };
+    let password = match &config.database.password {
+        PasswordPlace::Nowhere => None,
+        PasswordPlace::Variable(name) => Some(
+            variable(name)
+                .ok_or_else(|| anyhow!("the variable {name} of Database.PasswordEnv is not set"))?,
+        ),
+        PasswordPlace::File(path) => Some(password_of(path)?),
+    };
+    let access = Access::parse(url, password.as_deref());
+    access.context("Database.Url cannot be used").map(Some)
+}
+
+fn password_of(path: &Path) -> anyhow::Result<String> {
+    read_secret(path).map_err(|why| anyhow!("the file {} of Database.PasswordFile {why}", path.display()))
 }
 
 /// Returns the notice about a database in the folder, at the first start only.
-pub(crate) fn named_foreign(workspace: &Workspace) -> Option<String> {
-    let is_first = !workspace.database().exists();
+pub(crate) fn named_foreign(workspace: &Workspace, config: &Config) -> Option<String> {
+    let is_first = config.database.url.is_none() && !workspace.database().exists();
     let is_there = std::fs::symlink_metadata(workspace.foreign_database()).is_ok();
     (is_first && is_there).then(|| {
         "the conversations in .craft/bobbin.db are not used: the folder may have brought them along. If they are yours, stop \
          this and `bobbin import .craft/bobbin.db` takes them as finished history; nothing changes or removes that file"
+            .to_owned()
+    })
+}
+
+/// Returns the notice about conversations in the file of this machine while another database is configured.
+pub(crate) fn named_unused(workspace: &Workspace, config: &Config) -> Option<String> {
+    let is_there = config.database.url.is_some() && workspace.database().exists();
+    is_there.then(|| {
+        "the conversations that this machine stored before Database.Url was set are not shown; they are there again without \
+         it"
             .to_owned()
     })
 }

@@ -220,9 +220,10 @@ pub async fn prepare(
     // Has no effect except in builds for tests.
     bobbin_store::step::arm_by(|name| models::variable(name).map(Into::into));
     let workspace = held.workspace();
-    let foreign = database::named_foreign(workspace);
+    let foreign =
+        database::named_foreign(workspace, config).or_else(|| database::named_unused(workspace, config));
     let store = database::open(workspace, config, removed).await?;
-    let jobs = Schedules::new(store.clone());
+    let jobs = Schedules::new(store.schedule);
     let broadcasts = Broadcasts::new(Limits::default(), Arc::new(SystemClock));
     let children = children();
     let variables = managed::own_variables();
@@ -312,7 +313,7 @@ pub async fn prepare(
     let engine = managed::notifying(engine, &workspace.root);
     let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, hosted.profiles.clone());
     let ids = Arc::new(RandomIds::default());
-    let threads = Threads::new(settings, store, engine, broadcasts, ids);
+    let threads = Threads::new(settings, store.threads, engine, broadcasts, ids);
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers), config);
     let deletions = Deletions::of(threads.broadcasts());
     let engine_commands = Arc::new(sessions.clone());

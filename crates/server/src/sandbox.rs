@@ -6,7 +6,7 @@ use bobbin_children::Children;
 use bobbin_sandbox::{Support, repositories_in};
 use bobbin_tools::{Bubblewrap, Sandbox};
 
-use bobbin_config::Config;
+use bobbin_config::{Config, PasswordPlace};
 use bobbin_workspace::Workspace;
 
 /// Paths in a home with keys or the user's typed lines. No command in the sandbox reads them. The list has secrets
@@ -180,6 +180,9 @@ pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children:
     hide.extend(settings.filter(|path| holds_a_secret(path)));
     hide.extend(said.hidden.iter().map(place));
     hide.extend(config.models.key_files(home));
+    if let PasswordPlace::File(path) = &config.database.password {
+        hide.push(path.clone());
+    }
     Sandbox {
         private_tmp: false,
         profile: said.profile,

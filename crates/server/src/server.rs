@@ -196,10 +196,12 @@ async fn unused_or_gone(listeners: &Listeners, usage: &Usage, idle: Option<Durat
     }
 }
 
-/// Returns once the folder of a workspace or its database no longer exists, since no user would end such a server.
+/// Returns once the folder of a workspace or its database's file no longer exists, since no user would end such a server.
 async fn gone(workspace: &Workspace) {
     let is_there = async |path: &Path| tokio::fs::try_exists(path).await.unwrap_or(true);
-    while is_there(&workspace.root).await && is_there(&workspace.database()).await {
+    // The server has opened its database: one without a file is elsewhere.
+    let has_file = is_there(&workspace.database()).await;
+    while is_there(&workspace.root).await && (!has_file || is_there(&workspace.database()).await) {
         tokio::time::sleep(PRESENCE).await;
     }
 }

@@ -8,12 +8,11 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 /// Parameters that an address may have.
-const PARAMETERS: [&str; 9] = [
+const PARAMETERS: [&str; 8] = [
     "host",
     "port",
     "dbname",
     "user",
-    "password",
     "sslmode",
     "sslrootcert",
     "sslcert",
@@ -26,6 +25,9 @@ pub enum AccessError {
     /// It is no address of PostgreSQL.
     #[error("it is no address of a database, like postgres://USER@HOST/DATABASE")]
     Malformed,
+    /// It has a password: addresses are shown, and lie where passwords do not.
+    #[error("it has a password in it, which belongs into a file or a variable")]
+    Password,
     /// It has a parameter that is not known.
     #[error("it has a parameter that is not one of: {}", PARAMETERS.join(", "))]
     UnknownParameter,
@@ -36,7 +38,7 @@ pub enum AccessError {
 pub struct Access(PgConnectOptions);
 
 impl Access {
-    /// Reads an address, `postgres://USER@HOST:PORT/DATABASE`. A password of its own replaces one in the address.
+    /// Reads an address, `postgres://USER@HOST:PORT/DATABASE`, which has no password.
     ///
     /// The connection to another machine is encrypted and the machine must prove its name, unless the address says
     /// otherwise (`?sslmode=`). The authority of its certificate is one that is commonly trusted, or `?sslrootcert=FILE`.
@@ -54,7 +56,11 @@ impl Access {
             .strip_prefix("postgres://")
             .or_else(|| url.strip_prefix("postgresql://"))
             .ok_or(AccessError::Malformed)?;
-        let parameters = rest.split_once('?').map_or("", |(_, parameters)| parameters);
+        let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let user = place.rsplit_once('@').map_or("", |(user, _)| user);
+        if user.contains(':') {
+            return Err(AccessError::Password);
+        }
         let names = || {
             let parts = parameters.split('&').filter(|part| !part.is_empty());
             parts.map(|part| part.split('=').next().unwrap_or_default())
@@ -124,7 +130,6 @@ mod tests {
 
     #[test]
     fn a_connection_to_another_machine_is_encrypted_unless_the_address_says_otherwise() {
-        let strict = PgSslMode::VerifyFull;
         for (url, is_strict) in [
             ("postgres://u@db.example/tea", true),
             ("postgresql://u@192.168.1.2:6000/tea", true),
@@ -136,24 +141,21 @@ mod tests {
             ("postgres://u@localhost/tea?host=db.example", true),
         ] {
             let mode = parsed(url).0.get_ssl_mode();
-            assert_eq!(
-                matches!(mode, PgSslMode::VerifyFull),
-                is_strict,
-                "{url} {mode:?} {strict:?}"
-            );
+            assert_eq!(matches!(mode, PgSslMode::VerifyFull), is_strict, "{url} {mode:?}");
         }
     }
 
     #[test]
     fn a_password_is_in_no_text() {
-        let access = Access::parse("postgres://u:hidden@db.example/tea", Some("secret")).unwrap();
+        let access = Access::parse("postgres://u@db.example/tea", Some("secret")).unwrap();
         assert_eq!(
             format!("{access:?} {access}"),
             "Access(db.example:5432/tea) db.example:5432/tea"
         );
         for url in [
             "mysql://u:hidden@db.example/tea",
-            "postgres://u:hidden@db.example:no/tea",
+            "postgres://u:hidden@db.example/tea",
+            "postgres://u@db.example/tea?password=hidden",
             "postgres://u@db.example/tea?pasword=hidden",
             "postgres://u@db.example/tea?sslmode=hidden",
             "hidden",

@@ -6,6 +6,7 @@
 
 mod access;
 mod failure;
+mod health;
 mod index;
 mod open;
 mod postgres;
@@ -18,5 +19,6 @@ mod writer;
 
 pub use access::{Access, AccessError};
 pub use failure::OpenError;
-pub use open::{OLDEST, Options, ServedFolder};
+pub use health::Health;
+pub use open::{Options, ServedFolder};
 pub use postgres::PostgresStore;

@@ -12,7 +12,7 @@ use crate::access::Access;
 use crate::failure::OpenError;
 
 /// The oldest PostgreSQL that is supported, as `server_version_num` has it.
-pub const OLDEST: i32 = 140_000;
+pub(crate) const OLDEST: i32 = 140_000;
 
 /// The folder that is served.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
+use uuid::Uuid;
 
 use crate::WorkspaceError;
 use crate::appserver_lock::{self, AppserverLock};
@@ -23,6 +24,9 @@ const LEFT_BEHIND: Duration = Duration::from_secs(1);
 
 /// Most of the state file that is read.
 const MAX_STATE_BYTES: u64 = 64 << 10;
+
+/// Most of the file with the id that is read.
+const MAX_ID_BYTES: u64 = 64;
 
 /// A directory that is served, and where its state is.
 #[derive(Debug, Clone)]
@@ -143,6 +147,36 @@ impl Workspace {
     pub fn make_folder(&self) -> Result<PathBuf, WorkspaceError> {
         self.state.make_folder(&self.root)?;
         Ok(self.folder())
+    }
+
+    /// Returns the id of the workspace in a database that has several, and gives it a random one the first time. The state
+    /// directory has it, and not the folder: that may have been brought along with the id of another.
+    ///
+    /// # Errors
+    /// The state cannot be read or written.
+    pub fn id(&self) -> Result<String, WorkspaceError> {
+        let file = self.id_file();
+        match bobbin_files::read_bytes(&file, MAX_ID_BYTES) {
+            Ok(bytes) => String::from_utf8(bytes)
+                .ok()
+                .filter(|id| Uuid::parse_str(id).is_ok())
+                .ok_or_else(|| WorkspaceError::Refused(format!("{} has no id in it", file.display()))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let id = Uuid::new_v4().to_string();
+                state::write_small(&file, id.as_bytes())?;
+                Ok(id)
+            }
+            Err(error) => Err(error).context(|| format!("{} cannot be read", file.display())),
+        }
+    }
+
+    /// Whether it has an id: then its conversations are in a database that has several workspaces.
+    pub fn has_id(&self) -> bool {
+        self.id_file().exists()
+    }
+
+    fn id_file(&self) -> PathBuf {
+        self.folder().join("id")
     }
 
     /// Returns the database.

@@ -261,11 +261,12 @@ async fn with_server(
     for warning in joined.started.iter().flat_map(|ready| &ready.warnings) {
         console::complain(warning);
     }
+    let database = workspace.database();
+    let had_file = database.exists();
     let ended = client::run(joined.transport, request, signals).await;
     attach::leave(workspace).await?;
     // The server has ended with that in its log.
-    let database = workspace.database();
-    if ended.is_err() && !database.exists() {
+    if ended.is_err() && had_file && !database.exists() {
         return Err(exit::removed(&database).into());
     }
     ended

@@ -7,6 +7,7 @@ use bobbin_model::ApprovalPolicy;
 use serde_json::json;
 
 use super::*;
+use crate::PasswordPlace;
 use crate::listener::{DEFAULT_PORT, Mode};
 
 /// Reads both files with a record of trust.
@@ -114,6 +115,48 @@ fn a_workspace_says_by_itself_only_what_is_stricter() {
         (config.permissions.approval_max_wait, config.durability),
         (None, Durability::Full)
     );
+}
+
+#[test]
+fn no_workspace_says_where_conversations_are_stored() {
+    let url = |host: &str| json!({ "Database": { "Url": format!("postgres://bobbin@{host}/tea"), "PasswordFile": "~/p" } });
+    for trusts in [false, true] {
+        let config = both(&url("mine.example"), &url("evil.example"), trusts);
+        assert_eq!(
+            config.database.url.as_deref(),
+            Some("postgres://bobbin@mine.example/tea")
+        );
+        assert!(matches!(&config.database.password, PasswordPlace::File(path) if path.ends_with("p")));
+        assert!(
+            config.warnings[0].contains("Database is not used"),
+            "{:?}",
+            config.warnings
+        );
+        let config = both(&json!({}), &url("evil.example"), trusts);
+        assert_eq!(config.database, DatabaseSettings::default());
+    }
+}
+
+#[test]
+fn a_password_of_a_database_has_one_place() {
+    let password =
+        |members: Value| users(&json!({ "Database": members })).map(|config| config.database.password);
+    let variable = password(json!({ "PasswordEnv": "DB" })).unwrap();
+    assert_eq!(variable, PasswordPlace::Variable("DB".into()));
+    assert_eq!(
+        password(json!({ "PasswordEnv": " " })).unwrap(),
+        PasswordPlace::Nowhere
+    );
+    for (members, says) in [
+        (
+            json!({ "PasswordEnv": "DB", "PasswordFile": "~/p" }),
+            "leave one out",
+        ),
+        (json!({ "PasswordFile": "p" }), "Database.PasswordFile"),
+    ] {
+        let error = format!("{:#}", password(members).unwrap_err());
+        assert!(error.contains(says), "{error}");
+    }
 }
 
 #[test]

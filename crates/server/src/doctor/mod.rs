@@ -52,7 +52,7 @@ async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) 
             surroundings::rights(&workspace, &mut report);
             report.add("state", DoctorLevel::Ok, workspace.folder().display().to_string());
             let config = configuration(&workspace, &mut report);
-            database::database(&workspace, &mut report).await;
+            database::database(&workspace, config.as_ref(), &mut report).await;
             if let Some(config) = config {
                 if workspace.holder().is_none() {
                     surroundings::port(&config, &mut report);

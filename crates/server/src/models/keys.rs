@@ -55,9 +55,9 @@ pub(super) fn find(place: &KeyPlace, home: Option<&Path>) -> Found {
             "the editor's options have it as {form}, which is not supported; use ${{env:NAME}}, ${{env:NAME:KEY}} or \
              ${{file:PATH}}"
         )),
-        KeyPlace::File(path) => match read(&expanded(path, home)) {
-            Ok(key) => Found {
-                key: Some(key),
+        KeyPlace::File(path) => match read_secret(&expanded(path, home)) {
+            Ok(text) => Found {
+                key: Some(Key::new(&text)),
                 source: format!("the file {}", path.display()),
             },
             Err(why) => missing(format!("the file {} {why}", path.display())),
@@ -79,7 +79,11 @@ pub(super) fn find(place: &KeyPlace, home: Option<&Path>) -> Found {
     }
 }
 
-fn read(path: &Path) -> Result<Key, String> {
+/// Reads a secret from a file that only its owner can read, without white space around it.
+///
+/// # Errors
+/// Why it cannot be used: the end of a sentence about the file.
+pub(crate) fn read_secret(path: &Path) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("cannot be read ({error})");
     let file = bobbin_files::open_regular(path).map_err(cannot)?;
     if !is_private(&file.metadata().map_err(cannot)?) {
@@ -92,11 +96,9 @@ fn read(path: &Path) -> Result<Key, String> {
     file.take(MAX_KEY_BYTES)
         .read_to_string(&mut text)
         .map_err(cannot)?;
-    let key = Key::new(&text);
-    if key.is_empty() {
-        Err("is empty".to_owned())
-    } else {
-        Ok(key)
+    match text.trim() {
+        "" => Err("is empty".to_owned()),
+        secret => Ok(secret.to_owned()),
     }
 }
 

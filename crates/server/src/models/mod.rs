@@ -8,6 +8,7 @@ mod catalog;
 mod keys;
 
 pub(crate) use catalog::{Catalog, protocol, tested, wire};
+pub(crate) use keys::read_secret;
 pub use keys::variable;
 
 use std::path::Path;

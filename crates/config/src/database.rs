@@ -1,0 +1,62 @@
+//! The section `Database`, which counts in the user's own file only.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::listener::own_file;
+
+/// Where conversations are stored.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Database {
+    /// PostgreSQL 14 or later that stores the conversations, as `postgres://USER@HOST/DATABASE`, without a password. A file of this machine stores them when left out.
+    url: Option<String>,
+    /// Variable with the password for `Url`.
+    password_env: Option<String>,
+    /// File with the password for `Url` and nothing else, which nobody else can read: absolute, or with `~/`.
+    password_file: Option<String>,
+}
+
+/// The database that stores conversations.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DatabaseSettings {
+    /// Address of a PostgreSQL; `None`: a file of this machine.
+    pub url: Option<String>,
+    /// Where its password is.
+    pub password: PasswordPlace,
+}
+
+/// Where the password of a database is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum PasswordPlace {
+    /// It has none.
+    #[default]
+    Nowhere,
+    /// A variable of the environment.
+    Variable(String),
+    /// A file.
+    File(PathBuf),
+}
+
+impl DatabaseSettings {
+    /// Returns what the user's own file says.
+    ///
+    /// # Errors
+    /// There are two passwords, or a path is not whole.
+    pub(crate) fn of(section: Database, home: &Path) -> anyhow::Result<Self> {
+        let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let password = match (said(section.password_env), said(section.password_file)) {
+            (None, None) => PasswordPlace::Nowhere,
+            (Some(name), None) => PasswordPlace::Variable(name),
+            (None, Some(file)) => PasswordPlace::File(own_file("Database.PasswordFile", &file, home)?),
+            (Some(_), Some(_)) => bail!("Database has a PasswordEnv and a PasswordFile: leave one out"),
+        };
+        Ok(Self {
+            url: said(section.url),
+            password,
+        })
+    }
+}
