@@ -5,7 +5,7 @@ use std::time::Duration;
 use bobbin_testkit::{Client, Link, Postgres};
 use serde_json::json;
 
-use crate::support::{Workspace, not_tested, rich};
+use crate::support::{PATIENCE, Workspace, not_tested, rich};
 
 /// Starts a database, and a workspace whose configuration names it.
 fn started(name: &str) -> Option<(Postgres, Workspace)> {
@@ -100,11 +100,31 @@ async fn a_database_that_is_away_is_told_and_all_goes_on_when_it_is_back() {
             "{method}: {error}"
         );
     }
+    // A Thread that can be neither stored nor read is closed, with the connections that follow it.
+    drop(client);
     database.resume();
-    let ended = client.wait_for("turn/completed").await;
-    assert_eq!(ended["params"]["turn"]["id"], turn);
+    let open = "SELECT count(*) FROM turn WHERE completed_at IS NULL";
+    let ends = async {
+        while database.query("away", open).trim() != "0" {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let ended = tokio::time::timeout(PATIENCE, ends).await;
+    let events = || database.query("away", "SELECT seq, payload FROM event ORDER BY seq");
+    assert!(ended.is_ok(), "the Turn goes on by itself: {}", events());
+    let mut client = Client::ready(Link::web_socket(&address).await, "db", rich()).await;
+    let read = json!({ "threadId": thread, "includeTurns": true });
+    let read = client.call("thread/read", read).await;
+    let turns = read["thread"]["turns"].as_array().unwrap();
+    assert_eq!(
+        (&turns[0]["id"], &turns[0]["status"]),
+        (&turn.into(), &json!("completed"))
+    );
     let ran = std::fs::read_to_string(workspace.path().join("ran")).unwrap();
     assert_eq!(ran, "x\n", "the command is not run again by itself");
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
     client.call("thread/start", start).await;
     client.start_turn(&thread, "say after").await;
     client.wait_for("turn/completed").await;

@@ -64,6 +64,8 @@ pub struct Threads {
     /// Open Approvals of live subagents.
     pub(crate) open_in_subagents: Arc<AtomicUsize>,
     left_open: Mutex<LeftOpen>,
+    /// Threads whose owner has failed and that were not loaded again yet.
+    failed: Mutex<HashSet<ThreadId>>,
 }
 
 /// Work that continues when a stopped server starts again.
@@ -117,6 +119,7 @@ impl Threads {
             questions: Questions::default(),
             open_in_subagents: Arc::default(),
             left_open: Mutex::default(),
+            failed: Mutex::default(),
         })
     }
 
@@ -181,6 +184,17 @@ impl Threads {
         Ok(count)
     }
 
+    /// Loads a Thread again whose owner has failed: it may have an open Turn, and no client may ask for it.
+    pub(crate) fn load_again(self: &Arc<Self>, id: ThreadId) {
+        self.failed.lock().insert(id.clone());
+        self.take_up_later(id);
+    }
+
+    /// Whether the Thread's last owner has failed in this process. Tells it once.
+    pub(crate) fn has_failed(&self, id: &ThreadId) -> bool {
+        self.failed.lock().remove(id)
+    }
+
     /// Tries to load a Thread whose open Turn cannot be resumed now, again and again with growing pauses. Ends with the
     /// server.
     pub(crate) fn take_up_later(self: &Arc<Self>, id: ThreadId) {
@@ -193,7 +207,11 @@ impl Threads {
                     () = tokio::time::sleep(pause) => {}
                 }
                 match threads.thread(&id).await {
-                    Ok(_) | Err(CoreError::Refused(_) | CoreError::Stopping) => return,
+                    Ok(_) => return,
+                    Err(CoreError::Refused(_) | CoreError::Stopping) => {
+                        threads.failed.lock().remove(&id);
+                        return;
+                    }
                     Err(error) => tracing::error!(thread = %id, %error, "cannot take up an open turn"),
                 }
                 pause = (pause * 2).min(LAST_RETRY);

@@ -167,6 +167,7 @@ impl Owner {
     pub(crate) async fn run(mut self, started: Option<Beginning>) {
         let first = match started {
             Some(beginning) => self.begin(beginning).await,
+            None if self.threads.has_failed(&self.state.header.id) => self.take_up(Why::NotStored).await,
             None => self.take_up(Why::Restarted).await,
         };
         let mut ended = match first {
@@ -185,10 +186,8 @@ impl Owner {
             Err(error) => {
                 tracing::error!(thread = %self.state.header.id, %error, "the thread is closed and will be loaded again");
                 self.fail(&error).await;
-                if self.state.live.is_some() {
-                    // No client may load it again, and no Turn may stay open for that reason.
-                    self.threads.take_up_later(self.state.header.id.clone());
-                }
+                // Its state may be ahead of the stored one, which alone says whether a Turn is open.
+                self.threads.load_again(self.state.header.id.clone());
                 Ended::Failed
             }
         };

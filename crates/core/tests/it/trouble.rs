@@ -29,6 +29,8 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 struct Moody {
     inner: SqliteStore,
     full: Arc<AtomicBool>,
+    /// Whether it cannot be read either.
+    away: Arc<AtomicBool>,
 }
 
 impl Store for Moody {
@@ -41,6 +43,9 @@ impl Store for Moody {
         self.inner.submit(write)
     }
     fn load(&self, id: &ThreadId) -> Answer<'_, Option<LoadedThread>> {
+        if self.away.load(Ordering::SeqCst) {
+            return async { Err(StoreError::Unreachable("away".to_owned())) }.boxed();
+        }
         self.inner.load(id)
     }
     fn list(&self, filter: ListFilter) -> Answer<'_, Vec<ThreadSummary>> {
@@ -114,19 +119,21 @@ struct Place {
     threads: Arc<Threads>,
     engine: ScriptEngine,
     full: Arc<AtomicBool>,
+    away: Arc<AtomicBool>,
     _workspace: TestWorkspace,
 }
 
 impl Place {
     async fn open() -> Self {
         let workspace = TestWorkspace::default();
-        let full = Arc::new(AtomicBool::new(false));
+        let (full, away) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let inner = SqliteStore::open(&workspace.database(), Options::default())
             .await
             .unwrap();
         let store = Moody {
             inner,
             full: full.clone(),
+            away: away.clone(),
         };
         let engine = ScriptEngine::default();
         let threads = Threads::new(
@@ -140,6 +147,7 @@ impl Place {
             threads,
             engine,
             full,
+            away,
             _workspace: workspace,
         }
     }
@@ -228,6 +236,52 @@ async fn a_thread_that_could_not_be_stored_was_not_started() {
     while place.threads.thread(&id).await.is_ok() {
         tokio::task::yield_now().await;
     }
+    place.threads.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_by_itself_after_its_thread_could_be_neither_stored_nor_read() {
+    let place = Place::open().await;
+    let thread = new_thread(&place.threads).await;
+    let id = thread.id().clone();
+    let started = start(&thread, "call boil\nwait\nsay done").await;
+    let mut reader = LogReader::at(&thread, started.seq);
+    reader
+        .until(|frame| {
+            matches!(recorded(frame), Some(Event::ItemAdded { item, .. })
+                if matches!(item.body, ItemBody::ToolResult { .. }))
+        })
+        .await;
+    place.fill();
+    place.away.store(true, Ordering::SeqCst);
+    let lost = rename(&thread, "lost").await.unwrap_err();
+    assert!(is_full(&lost), "{lost}");
+    while thread.ended().is_none() {
+        tokio::task::yield_now().await;
+    }
+    drop(thread);
+    place.make_room();
+    place.away.store(false, Ordering::SeqCst);
+    // No client asks for it.
+    while place.threads.with_turn().is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let thread = place.threads.thread(&id).await.unwrap();
+    let mut reader = LogReader::at(&thread, started.seq);
+    reader.next = thread.log().first();
+    let frames = reader
+        .until(|frame| matches!(recorded(frame), Some(Event::TurnRecovered { .. })))
+        .await;
+    let recovered = frames.iter().find_map(|frame| match recorded(frame) {
+        Some(Event::TurnRecovered { crashed, .. }) => Some(*crashed),
+        _ => None,
+    });
+    assert_eq!(recovered, Some(false), "the process did not end");
+    place.engine.release();
+    reader
+        .until(|frame| matches!(recorded(frame), Some(Event::TurnEnded { .. })))
+        .await;
+    assert_eq!(place.engine.effects().len(), 1, "the call is not repeated");
     place.threads.stop().await;
 }
 
