@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::listener::own_file;
 
-/// Where conversations are stored.
+/// The database that stores conversations.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Database {
@@ -20,16 +20,16 @@ pub(crate) struct Database {
     password_file: Option<String>,
 }
 
-/// The database that stores conversations.
+/// The settings of the database that stores conversations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DatabaseSettings {
     /// Address of a PostgreSQL; `None`: a file of this machine.
     pub url: Option<String>,
-    /// Where its password is.
+    /// The place of its password.
     pub password: PasswordPlace,
 }
 
-/// Where the password of a database is.
+/// The place of a database's password.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PasswordPlace {
     /// It has none.

@@ -63,7 +63,7 @@ pub(crate) struct ConfigFile {
     /// Where the Hub listens. Counts in your own file only.
     #[serde(default)]
     pub(crate) hub: Hub,
-    /// Where conversations are stored. Counts in your own file only.
+    /// The database that stores conversations. Counts in your own file only.
     #[serde(default)]
     pub(crate) database: Database,
     /// The durability of a commit to the database, if that is a file of this machine.

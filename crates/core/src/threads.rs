@@ -190,7 +190,7 @@ impl Threads {
         self.take_up_later(id);
     }
 
-    /// Whether the Thread's last owner has failed in this process. Tells it once.
+    /// Whether the Thread's last owner has failed in this process. True once for each failure.
     pub(crate) fn has_failed(&self, id: &ThreadId) -> bool {
         self.failed.lock().remove(id)
     }

@@ -1,4 +1,4 @@
-//! Where the database is and who may use it. A password is in no log and no message.
+//! The address of the database, and the user's password. A password is in no log and no message.
 
 use std::fmt;
 use std::net::IpAddr;

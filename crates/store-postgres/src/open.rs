@@ -51,7 +51,7 @@ impl Options {
 /// Fewest connections: the writer, two searches, and one other reader.
 const FEWEST: u32 = 4;
 
-/// What each connection sets. A statement ends before its caller gives up ([`crate::postgres`]). A connection that a
+/// Settings of each connection. A statement ends before its caller gives up ([`crate::postgres`]). A connection that a
 /// machine left behind ends, so that its transaction blocks nobody.
 const SESSION: &str = "SET statement_timeout = '20s'; SET lock_timeout = '10s'; \
                        SET idle_in_transaction_session_timeout = '30s'; \

@@ -4,7 +4,7 @@
 //! room. If a write is at fault, the writes of its batch are tried again one by one, so only the faulty one is rolled
 //! back. Between batches the writer removes rows of deleted Threads and indexes new text, in small steps.
 //!
-//! A connection can be lost. A transaction whose commit was not sent is carried out once more on another connection. A
+//! A connection can be lost. A transaction whose commit was not sent runs once more on another connection. A
 //! transaction whose commit was sent and not answered is looked up: PostgreSQL remembers how transactions ended.
 
 use std::collections::HashMap;
@@ -64,7 +64,7 @@ pub(crate) struct Writer {
     pub(crate) workspace: Arc<str>,
     /// How long to wait for a connection.
     pub(crate) patience: Duration,
-    /// The connection, kept between writes. After an error it is closed, which rolls back its transaction.
+    /// The connection, which stays open between writes. After an error it is closed, which rolls back its transaction.
     pub(crate) connection: Option<PoolConnection<Postgres>>,
     pub(crate) orders: mpsc::Receiver<Order>,
     pub(crate) stats: Arc<WriterStats>,
@@ -291,7 +291,7 @@ impl Writer {
         };
         let mut committing = None;
         let done = timeout(GIVE_UP, async {
-            let number = begin(&mut connection).await?;
+            let number = start(&mut connection).await?;
             let done = work(&mut connection).await?;
             committing = Some(number);
             sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;
@@ -353,7 +353,7 @@ impl Writer {
 
 /// Starts a transaction and returns its number. Every write starts here: this is the place for a condition that all of
 /// them depend on.
-async fn begin(connection: &mut PgConnection) -> Result<String, sqlx::Error> {
+async fn start(connection: &mut PgConnection) -> Result<String, sqlx::Error> {
     let row = sqlx::raw_sql("BEGIN; SELECT pg_current_xact_id()::text")
         .fetch_one(connection)
         .await?;

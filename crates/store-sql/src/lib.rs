@@ -1,4 +1,4 @@
-//! What the stores on SQL databases share: rows and their decoding, the text that searches find, what counts as usage, the
+//! The parts that stores on SQL databases share: rows and their decoding, the text that searches find, what counts as usage, the
 //! figures of a writer. It has no statement: each database has its own.
 
 mod row;

@@ -1,4 +1,4 @@
-//! What events add to the usage of their Turns, and the rows of sums.
+//! The usage that events add to their Turns, and the rows of sums.
 
 use bobbin_model::{Event, InputPart, Item, ItemBody, TurnId};
 use bobbin_store::UsageRow;
@@ -127,7 +127,7 @@ impl From<SumRow> for UsageRow {
     }
 }
 
-/// Databases have signed integers of 64 bits only; our numbers stay far below their maximum.
+/// Databases have signed integers of 64 bits only; our numbers never come near their maximum.
 pub fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
