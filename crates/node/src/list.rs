@@ -192,6 +192,8 @@ mod tests {
 
     use super::*;
 
+    type Wanted = fn(&Workspaces) -> bool;
+
     #[tokio::test]
     async fn the_list_is_read_while_a_client_watches_and_follows_changes() {
         let top = tempfile::tempdir().unwrap();
@@ -211,7 +213,6 @@ mod tests {
             async move { list.run().await }
         });
         let mut readings = list.watch();
-        type Wanted = fn(&Workspaces) -> bool;
         let next = async |readings: &mut watch::Receiver<Option<Arc<Workspaces>>>, wanted: Wanted| {
             let is_it = |read: &Option<Arc<Workspaces>>| read.as_deref().is_some_and(wanted);
             let read = timeout(Duration::from_secs(20), readings.wait_for(is_it)).await;
