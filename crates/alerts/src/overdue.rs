@@ -8,6 +8,9 @@ use tokio::time::Instant;
 
 use crate::send::AlertKind;
 
+/// Most attempts to report a question. A server without clients waits for no more.
+const MAX_ATTEMPTS: u32 = 10;
+
 /// A Thread with a Turn that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -33,6 +36,8 @@ struct Question {
     /// When it is reported.
     due: Instant,
     is_reported: bool,
+    /// Attempts to report it that have failed.
+    failed: u32,
 }
 
 /// The limits of the user's settings.
@@ -69,6 +74,7 @@ impl Overdue {
             let question = times.question.get_or_insert(Question {
                 due: now + waits.question,
                 is_reported: false,
+                failed: 0,
             });
             if !question.is_reported && now >= question.due {
                 question.is_reported = true;
@@ -85,13 +91,20 @@ impl Overdue {
         waiting.map(|question| question.due).min()
     }
 
-    /// Has a question reported at a later time, since its alert was not delivered.
-    pub(crate) fn again(&mut self, thread: &ThreadId, due: Instant) {
+    /// Has a question reported at a later time, since this one is quiet.
+    pub(crate) fn postpone(&mut self, thread: &ThreadId, due: Instant) {
         if let Some(question) = self.0.get_mut(thread).and_then(|times| times.question.as_mut()) {
-            *question = Question {
-                due,
-                is_reported: false,
-            };
+            question.due = due;
+            question.is_reported = false;
+        }
+    }
+
+    /// Has a question reported at a later time, since its alert was not delivered. After ten attempts it is not.
+    pub(crate) fn failed(&mut self, thread: &ThreadId, due: Instant) {
+        if let Some(question) = self.0.get_mut(thread).and_then(|times| times.question.as_mut()) {
+            question.due = due;
+            question.failed += 1;
+            question.is_reported = question.failed >= MAX_ATTEMPTS;
         }
     }
 }
@@ -154,7 +167,7 @@ mod tests {
         let failed = start + WAITS.question;
         assert_eq!(overdue.look(&all, failed, WAITS).len(), 1);
         let again = failed + Duration::from_mins(1);
-        overdue.again(&all[0].thread, again);
+        overdue.failed(&all[0].thread, again);
         // The server looks whenever something happens in any Thread.
         let early = again - Duration::from_millis(1);
         assert_eq!(
@@ -165,5 +178,23 @@ mod tests {
             (overdue.look(&all, again, WAITS).len(), overdue.next()),
             (1, None)
         );
+    }
+
+    #[test]
+    fn a_question_is_given_up_after_ten_attempts_and_quiet_hours_are_none() {
+        let (mut overdue, mut now) = (Overdue::default(), Instant::now());
+        let all = seen(&[("a", true)]);
+        overdue.look(&all, now, WAITS);
+        for _ in 0..100 {
+            overdue.postpone(&all[0].thread, now);
+            assert_eq!(overdue.look(&all, now, WAITS).len(), 1);
+        }
+        for attempt in 1..=MAX_ATTEMPTS {
+            now += WAITS.question;
+            overdue.failed(&all[0].thread, now);
+            let due = overdue.look(&all, now, WAITS).len();
+            assert_eq!(due, usize::from(attempt < MAX_ATTEMPTS), "{attempt}");
+        }
+        assert_eq!(overdue.next(), None);
     }
 }

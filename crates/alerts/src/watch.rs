@@ -88,10 +88,11 @@ impl Inner {
         loop {
             let due = overdue.look(&at_work(threads), Instant::now(), waits);
             for (thread, kind) in due {
-                let is_quiet = self.settings.is_quiet(Timestamp::now(), &TimeZone::system());
-                let is_sent = !is_quiet && self.report(threads, &thread, kind).await;
-                if !is_sent && kind == AlertKind::Question {
-                    overdue.again(&thread, Instant::now() + PAUSE);
+                // The end of a Turn is not reported later.
+                if self.settings.is_quiet(Timestamp::now(), &TimeZone::system()) {
+                    overdue.postpone(&thread, Instant::now() + PAUSE);
+                } else if !self.report(threads, &thread, kind).await {
+                    overdue.failed(&thread, Instant::now() + PAUSE);
                 }
             }
             let next = overdue.next();

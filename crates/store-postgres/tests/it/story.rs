@@ -1,4 +1,4 @@
-//! The story of every store, told by this one.
+//! The test suite of every store, on this one.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -10,7 +10,10 @@ use bobbin_testkit::Postgres;
 ///
 /// # Panics
 /// On a machine of continuous integration without PostgreSQL.
-#[expect(clippy::disallowed_methods, reason = "tests are told by CI where they run")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "CI says in the environment where tests run"
+)]
 pub(crate) fn server() -> Option<&'static Postgres> {
     let server = Postgres::shared();
     if server.is_none() {

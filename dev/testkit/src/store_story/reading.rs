@@ -272,7 +272,7 @@ pub async fn both_events_of_a_users_message_have_it(open: Open) {
     assert_eq!(recent, read);
 }
 
-/// Turns that were rolled back are kept and not among the others.
+/// Turns that were rolled back stay in the store and are not among the others.
 pub async fn turns_that_were_rolled_back_are_kept_and_not_among_the_others(open: Open) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path().to_owned()).await;
