@@ -7,21 +7,182 @@ use serde_json::json;
 
 use crate::support::{PATIENCE, Workspace, not_tested, rich};
 
+/// Seconds of the shortest lease.
+const LEASE: u64 = 3;
+
 /// Starts a database, and a workspace whose configuration names it.
 fn started(name: &str) -> Option<(Postgres, Workspace)> {
     let Some(server) = Postgres::start() else {
         not_tested("PostgreSQL is not installed in /usr/lib/postgresql");
         return None;
     };
+    let workspace = with_database(&server.database(name), LEASE);
+    Some((server, workspace))
+}
+
+/// Returns a workspace whose configuration names a database, as on a machine of its own.
+fn with_database(address: &str, lease: u64) -> Workspace {
     let workspace = Workspace::new();
     let password = workspace.path().join("password");
     std::fs::write(&password, "sesame\n").unwrap();
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(&password, private).unwrap();
     workspace.configure(&json!({
-        "Database": { "Url": server.database(name), "PasswordFile": "~/password" },
+        "Database": { "Url": address, "PasswordFile": "~/password", "LeaseSeconds": lease },
     }));
-    Some((server, workspace))
+    workspace
+}
+
+/// Starts a Turn with a command that writes a byte again and again, and returns once it does.
+async fn beating(client: &mut Client, workspace: &Workspace) -> String {
+    let thread = client.start_thread().await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    client
+        .start_turn(&thread, "run `while sleep 0.02; do printf x >> beat; done`")
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    while beats(workspace) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    thread
+}
+
+fn beats(workspace: &Workspace) -> u64 {
+    let beat = std::fs::metadata(workspace.path().join("beat"));
+    beat.map_or(0, |beat| beat.len())
+}
+
+/// Waits until the command of [`beating`] writes nothing more.
+async fn silent(workspace: &Workspace) {
+    let silence = async {
+        loop {
+            let before = beats(workspace);
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            if beats(workspace) == before {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, silence)
+        .await
+        .expect("the command ends");
+}
+
+fn signal(pid: u32, signal: nix::sys::signal::Signal) {
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).unwrap());
+    nix::sys::signal::kill(pid, signal).unwrap();
+}
+
+#[tokio::test]
+async fn another_machine_goes_on_with_the_turns_of_one_that_is_frozen() {
+    let Some((database, one)) = started("frozen") else {
+        return;
+    };
+    let other = with_database(&database.address("frozen"), LEASE);
+    let mut frozen = one.web_socket();
+    let mut client = frozen.client("db").await;
+    let thread = beating(&mut client, &one).await;
+    assert!(
+        one.run(&["workspace", "add", "--name", "tea"])
+            .await
+            .status
+            .success()
+    );
+    let listed = one.run(&["workspace", "list", "--json"]).await.stdout;
+    let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap();
+    let join = ["workspace", "add", "--join", listed["id"].as_str().unwrap()];
+    assert!(other.run(&join).await.status.success());
+    let refused = other.run(&["exec", "say one"]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("serves this workspace"), "{said}");
+    assert_eq!(refused.status.code(), Some(10), "{said}");
+
+    signal(frozen.pid(), nix::sys::signal::Signal::SIGSTOP);
+    silent(&one).await;
+    let over = async {
+        while !frozen.is_over() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, over)
+        .await
+        .expect("the kernel ends it");
+    let server = loop {
+        let mut server = other.web_socket();
+        if server.listening().await.is_some() {
+            break server;
+        }
+    };
+    let mut client = server.client("db").await;
+    let turn = async {
+        loop {
+            let read = json!({ "threadId": thread, "includeTurns": true });
+            let read = client.call("thread/read", read).await;
+            let turn = read["thread"]["turns"][0].clone();
+            if turn["status"] != "running" {
+                break (turn, read["thread"]["workspacePath"].clone());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let (turn, path) = tokio::time::timeout(PATIENCE, turn).await.unwrap();
+    assert_eq!(turn["status"], "completed", "{turn}");
+    assert_eq!(path, other.path().canonicalize().unwrap().to_str().unwrap());
+    assert!(
+        !other.path().join("beat").exists(),
+        "the command is not run again"
+    );
+    let fences = database.query(
+        "frozen",
+        "SELECT string_agg(DISTINCT fence::text, ',') FROM event",
+    );
+    assert_eq!(fences.trim(), "1,2");
+    assert!(server.terminate().await.success());
+    // One that ends in order makes room at once.
+    let server = one.web_socket();
+    server.client("db").await;
+    assert!(server.terminate().await.success());
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_for_longer_than_the_lease_ends_commands_and_nothing_else() {
+    let Some((database, workspace)) = started("long") else {
+        return;
+    };
+    let server = workspace.web_socket();
+    let mut client = server.client("db").await;
+    let thread = beating(&mut client, &workspace).await;
+    database.interrupt();
+    silent(&workspace).await;
+    // The connections that followed the Thread are closed.
+    drop(client);
+    let mut client = server.client("db").await;
+    let error = client.error("thread/read", json!({ "threadId": thread })).await;
+    assert_eq!(error["data"]["reason"], "notHeld", "{error}");
+    drop(client);
+    database.resume();
+    let open = "SELECT count(*) FROM turn WHERE completed_at IS NULL";
+    let ends = async {
+        while database.query("long", open).trim() != "0" {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, ends)
+        .await
+        .expect("the Turn goes on");
+    let mut client = server.client("db").await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    client.start_turn(&thread, "run `echo back > back`").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    client.wait_for("turn/completed").await;
+    assert!(workspace.path().join("back").exists(), "commands run again");
+    assert!(server.terminate().await.success());
 }
 
 #[tokio::test]
@@ -67,9 +228,10 @@ async fn a_killed_server_goes_on_with_what_the_database_has() {
 
 #[tokio::test]
 async fn a_database_that_is_away_is_told_and_all_goes_on_when_it_is_back() {
-    let Some((database, workspace)) = started("away") else {
+    let Some((database, _)) = started("away") else {
         return;
     };
+    let workspace = with_database(&database.address("away"), 60);
     let server = workspace.web_socket();
     let address = server.address().await;
     let mut client = Client::ready(Link::web_socket(&address).await, "db", rich()).await;

@@ -8,7 +8,12 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::sync::Weak;
 
+use parking_lot::Mutex;
+#[cfg(target_os = "linux")]
+use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::process::Command;
 
@@ -30,6 +35,17 @@ pub struct Helper {
 #[derive(Debug, Clone)]
 pub struct Children {
     helper: Option<Arc<Helper>>,
+    started: Arc<Mutex<Started>>,
+}
+
+/// What was started.
+#[derive(Debug, Default)]
+struct Started {
+    /// Whether nothing may be started, or go on.
+    is_stopped: bool,
+    /// The sockets of the children that run, and of some that have ended since.
+    #[cfg(target_os = "linux")]
+    sockets: Vec<Weak<UnixStream>>,
 }
 
 /// How a child's streams are connected.
@@ -67,6 +83,41 @@ impl Children {
     pub fn new(helper: Option<Helper>) -> Self {
         Self {
             helper: helper.map(Arc::new),
+            started: Arc::default(),
+        }
+    }
+
+    /// Kills all children with a parent, and starts none until [`Children::allow`].
+    pub fn stop_all(&self) {
+        let mut started = self.started.lock();
+        started.is_stopped = true;
+        #[cfg(target_os = "linux")]
+        for socket in started.sockets.drain(..).filter_map(|socket| socket.upgrade()) {
+            crate::link::end(&socket);
+        }
+    }
+
+    /// Lets children start again.
+    pub fn allow(&self) {
+        self.started.lock().is_stopped = false;
+    }
+
+    /// Whether something may be started.
+    pub(crate) fn check(&self) -> Result<(), ChildError> {
+        if self.started.lock().is_stopped {
+            return Err(ChildError::Stopped);
+        }
+        Ok(())
+    }
+
+    /// Notes a child that was started, and kills it if it came too late.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn note(&self, link: &crate::link::Link) {
+        let mut started = self.started.lock();
+        started.sockets.retain(|socket| socket.strong_count() > 0);
+        started.sockets.push(Arc::downgrade(link.socket()));
+        if started.is_stopped {
+            crate::link::end(link.socket());
         }
     }
 
@@ -83,11 +134,14 @@ impl Children {
     }
 
     async fn start_one(&self, spec: ProcessSpec, streams: Streams) -> Result<(Running, Ours), ChildError> {
+        self.check()?;
         let (mut ours, theirs) = lay(streams, spec.input.clone()).map_err(ChildError::Watch)?;
         let control = match &self.helper {
             #[cfg(target_os = "linux")]
             Some(helper) => {
-                Control::Parent(crate::link::Link::start(helper, spec, theirs, Some(&mut ours.output)).await?)
+                let link = crate::link::Link::start(helper, spec, theirs, Some(&mut ours.output)).await?;
+                self.note(&link);
+                Control::Parent(link)
             }
             _ => {
                 let started = tokio::task::spawn_blocking(move || Direct::start(&spec, theirs)).await;

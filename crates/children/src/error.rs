@@ -15,6 +15,9 @@ pub enum ChildError {
     /// The parent process was killed, and the child with it.
     #[error("the process that watched over it was ended from outside, and it with that")]
     ParentGone,
+    /// Nothing may be started now, because another machine may serve the workspace.
+    #[error("nothing is started while another machine may serve this workspace")]
+    Stopped,
     /// The child did not start in time and was not run.
     #[error("it had not started after {} ms", .0.as_millis())]
     NotStarted(Duration),

@@ -1,17 +1,17 @@
 //! The server's end of the socket to the parent of one child.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_sandbox::Failure;
 use command_fds::{CommandFdExt as _, FdMapping};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use nix::sys::socket::{Shutdown, shutdown};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::Child;
 use tokio::time::timeout;
 
@@ -31,9 +31,8 @@ const MAX_SAID: u64 = 600;
 /// A parent and its child. Dropping it kills the child and its descendants.
 #[derive(Debug)]
 pub(crate) struct Link {
-    reports: OwnedReadHalf,
-    /// The end of this stream kills the child; `None` once the child is to be killed.
-    control: Option<OwnedWriteHalf>,
+    /// The end of what we write there kills the child.
+    socket: Arc<UnixStream>,
     /// Bytes of the next report, read so far.
     read: Vec<u8>,
     exit: Option<Exit>,
@@ -59,10 +58,8 @@ impl Link {
             NetworkUse::Joined(network) => (NetworkOrder::Joined, Some(&network.0)),
         };
         let (parent, socket) = start_parent(helper, streams, descriptor).await?;
-        let (reports, control) = socket.into_split();
         let mut link = Self {
-            reports,
-            control: Some(control),
+            socket: Arc::new(socket),
             read: Vec::new(),
             exit: None,
             parent,
@@ -121,10 +118,8 @@ impl Link {
 
     /// Sends the order, and returns once the child runs or has failed to start.
     async fn order(&mut self, order: &[u8]) -> Result<(), Result<StartFailure, ChildError>> {
-        if let Some(control) = &mut self.control {
-            // If the write fails, the parent has ended, and its reports say so.
-            drop(control.write_all(order).await);
-        }
+        // If the write fails, the parent has ended, and its reports say so.
+        drop(self.send(order).await);
         match self.report().await {
             Ok(Report::Started) => Ok(()),
             Ok(Report::Failed(failure)) => Err(Ok(failure)),
@@ -133,6 +128,23 @@ impl Link {
             }
             Err(error) => Err(Err(error)),
         }
+    }
+
+    async fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.socket.writable().await?;
+            match self.socket.try_write(bytes) {
+                Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the socket, whose end kills the child.
+    pub(crate) fn socket(&self) -> &Arc<UnixStream> {
+        &self.socket
     }
 
     /// Returns the process id of the parent.
@@ -170,17 +182,14 @@ impl Link {
 
     /// Asks the child's group to end.
     pub(crate) fn terminate(&self) {
-        if let Some(control) = &self.control
-            && let Err(error) = control.try_write(b"t")
-        {
+        if let Err(error) = self.socket.try_write(b"t") {
             tracing::debug!(%error, "a child was not asked to end");
         }
     }
 
     /// Kills the child and its descendants.
     pub(crate) fn kill(&mut self) {
-        // The parent kills the child when the stream is closed.
-        self.control = None;
+        end(&self.socket);
     }
 
     /// Returns the next report.
@@ -189,11 +198,20 @@ impl Link {
             if let Some(report) = take(&mut self.read).map_err(ChildError::Wait)? {
                 return Ok(report);
             }
-            match self.reports.read_buf(&mut self.read).await {
+            let readable = self.socket.readable().await;
+            match readable.and_then(|()| self.socket.try_read_buf(&mut self.read)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(0) | Err(_) => return Err(ChildError::ParentGone),
                 Ok(_) => {}
             }
         }
+    }
+}
+
+/// Ends what we write to a parent, which kills its child and the child's descendants. Its reports still come.
+pub(crate) fn end(socket: &UnixStream) {
+    if let Err(error) = shutdown(socket.as_raw_fd(), Shutdown::Write) {
+        tracing::debug!(%error, "a parent was gone already");
     }
 }
 
@@ -203,8 +221,8 @@ pub(crate) async fn start_parent(
     helper: &Helper,
     streams: [OwnedFd; 3],
     network: Option<&Arc<OwnedFd>>,
-) -> Result<(Child, tokio::net::UnixStream), ChildError> {
-    let (ours, theirs) = UnixStream::pair().map_err(ChildError::Parent)?;
+) -> Result<(Child, UnixStream), ChildError> {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(ChildError::Parent)?;
     ours.set_nonblocking(true).map_err(ChildError::Parent)?;
     let mut parent = command(&helper.program, streams);
     parent.args(&helper.arguments).current_dir("/");
@@ -225,6 +243,6 @@ pub(crate) async fn start_parent(
         .map_err(io::Error::from)
         .flatten()
         .map_err(ChildError::Parent)?;
-    let socket = tokio::net::UnixStream::from_std(ours).map_err(ChildError::Parent)?;
+    let socket = UnixStream::from_std(ours).map_err(ChildError::Parent)?;
     Ok((parent, socket))
 }

@@ -49,6 +49,7 @@ impl Children {
     ) -> Result<(PipedChild, Terminal), ChildError> {
         #[cfg(target_os = "linux")]
         if let Some(helper) = self.helper() {
+            self.check()?;
             let (terminal, theirs) = Terminal::open(size).map_err(ChildError::Watch)?;
             let copy = || theirs.try_clone().map_err(ChildError::Watch);
             let streams = [copy()?, copy()?, copy()?];
@@ -60,6 +61,7 @@ impl Children {
             };
             // Boxed, as other starts are.
             let link = Box::pin(crate::link::Link::start(helper, spec, streams, None)).await?;
+            self.note(&link);
             let running = crate::running::Running::new(crate::running::Control::Parent(link));
             return Ok((PipedChild::new(running), terminal));
         }

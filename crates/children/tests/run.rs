@@ -350,6 +350,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn all_children_end_and_none_starts_until_it_is_allowed() {
+        let (children, never) = (children(), CancellationToken::new());
+        let all = limits(Duration::from_mins(1));
+        let (sink, mut chunks) = output_channel();
+        let running = children.run(spec("sleep 1000 & echo $!; sleep 1000"), &all, Some(sink), &never);
+        let stopped = async {
+            let text = chunks.recv().await.unwrap();
+            children.clone().stop_all();
+            text
+        };
+        let (done, text) = tokio::join!(running, stopped);
+        assert_eq!(done.unwrap().exit, Exit::Signaled(9));
+        assert_gone(&pids(&text)).await;
+        let refused = children.run(spec("echo late"), &all, None, &never).await;
+        assert!(matches!(refused, Err(ChildError::Stopped)), "{refused:?}");
+        children.allow();
+        let done = children
+            .run(spec("echo again"), &all, None, &never)
+            .await
+            .unwrap();
+        assert_eq!(done.output.text, "again\n");
+    }
+
+    #[tokio::test]
     async fn a_command_that_kills_its_parent_ends_too() {
         let started = Instant::now();
         let line = spec("kill -9 $PPID; sleep 1000");

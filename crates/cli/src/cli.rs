@@ -102,7 +102,7 @@ enum Command {
     ///
     /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused, 5 interrupted,
     /// 6 the workspace belongs to a process that cannot be joined, 7 the database was removed meanwhile, 8 the answer does not
-    /// fit --output-schema, 9 the time is over.
+    /// fit --output-schema, 9 the time is over, 10 another machine serves the workspace.
     Exec(exec::Exec),
     /// Go on with a conversation, in this terminal or with one prompt.
     ///

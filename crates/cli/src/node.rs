@@ -59,6 +59,10 @@ enum WorkspaceAction {
         /// Its name in the address, of a-z, 0-9, '-' and '_'; one made of the folder's when left out.
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
+        /// Continue the conversations of a workspace that another machine has served, with the database of both: its id, as
+        /// `bobbin workspace list` prints it there.
+        #[arg(long, value_name = "ID")]
+        join: Option<String>,
     },
     /// List the workspaces that the node serves.
     List {
@@ -143,7 +147,7 @@ fn status(as_json: bool) -> anyhow::Result<ExitCode> {
     let state = state::directory()?;
     let node = NodeRecord::of(&state);
     let mut workspaces = Vec::new();
-    for NamedWorkspace { name, root } in state.named()? {
+    for NamedWorkspace { name, root, .. } in state.named()? {
         let server = Workspace::at(&root, state.clone())?.holder();
         workspaces.push((name, root, server));
     }
@@ -195,9 +199,12 @@ pub(crate) fn workspace(command: WorkspaceCommand) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let state = state::directory()?;
     match command.action {
-        WorkspaceAction::Add { path, name } => {
+        WorkspaceAction::Add { path, name, join } => {
             let path = path.unwrap_or_else(|| PathBuf::from("."));
             let workspace = state::workspace(Some(&path))?;
+            if let Some(id) = join {
+                workspace.join(&id)?;
+            }
             let name = state.add_name(&workspace, name.as_deref())?;
             console::say(&format!("{name}  {}", workspace.root.display()));
             let node = NodeRecord::of(&state);
@@ -211,11 +218,16 @@ pub(crate) fn workspace(command: WorkspaceCommand) -> anyhow::Result<ExitCode> {
             if named.is_empty() && !json {
                 console::note("the node serves no workspace; `bobbin workspace add FOLDER` adds one");
             }
-            for NamedWorkspace { name, root } in named {
+            for NamedWorkspace { name, root, id } in named {
                 if json {
-                    console::data(&json!({ "name": name, "path": root }));
+                    let mut row = json!({ "name": name, "path": root });
+                    if let Some(id) = id {
+                        row["id"] = id.into();
+                    }
+                    console::data(&row);
                 } else {
-                    console::say(&format!("{name:20} {}", root.display()));
+                    let id = id.map(|id| format!("  {id}")).unwrap_or_default();
+                    console::say(&format!("{name:20} {}{id}", root.display()));
                 }
             }
         }
@@ -225,7 +237,7 @@ pub(crate) fn workspace(command: WorkspaceCommand) -> anyhow::Result<ExitCode> {
             // A name goes before a folder that is called so.
             let by_name = named.iter().find(|named| named.name == workspace);
             let found = by_name.or_else(|| named.iter().find(|named| named.root == path));
-            let Some(NamedWorkspace { name, root }) = found else {
+            let Some(NamedWorkspace { name, root, .. }) = found else {
                 bail!("the node serves no {workspace}; `bobbin workspace list` lists them");
             };
             state.remove_name(root)?;

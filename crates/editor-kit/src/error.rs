@@ -17,6 +17,9 @@ pub fn sentence(error: &CoreError) -> String {
                 StoreError::Unreachable(_) => {
                     "the database cannot be reached; nothing was changed (the server goes on when it is back)"
                 }
+                StoreError::NotHeld => {
+                    "another machine may serve this workspace now; nothing was changed (connect again in a moment)"
+                }
                 StoreError::Damaged(_) => {
                     "the database is damaged; nothing was changed (stop the server and run `bobbin doctor`)"
                 }

@@ -47,6 +47,10 @@ fn of_store(error: &StoreError) -> RpcError {
             "The database cannot be reached; nothing was changed. The server goes on when it is back.",
             Some("databaseUnreachable"),
         ),
+        StoreError::NotHeld => (
+            "Another machine may serve this workspace now; nothing was changed. Connect again in a moment.",
+            Some("notHeld"),
+        ),
         StoreError::Damaged(_) => (
             "The database is damaged; nothing was changed. Stop the server and run `bobbin doctor`.",
             Some("databaseDamaged"),
@@ -215,6 +219,7 @@ mod tests {
             (StoreError::Full, "The disk is full"),
             (StoreError::Unavailable(secret()), "The disk could not be"),
             (StoreError::Unreachable(secret()), "when it is back"),
+            (StoreError::NotHeld, "Connect again"),
             (StoreError::Damaged(secret()), "bobbin doctor"),
             (StoreError::Removed(secret()), "start it again"),
             (

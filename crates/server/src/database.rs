@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use bobbin_config::{Config, PasswordPlace};
 use bobbin_store::{ScheduleStore, Store};
-use bobbin_store_postgres::{Access, PostgresStore};
+use bobbin_store_postgres::{Access, Holder, OpenError, PostgresStore};
 use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
 use bobbin_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
+use crate::exit;
 use crate::models::{read_secret, variable};
 
 /// The store of a workspace, of whatever kind.
@@ -42,9 +43,15 @@ pub(crate) async fn open(
     if let Some(access) = access(config)? {
         let options = bobbin_store_postgres::Options {
             folder: directory.map(|directory| bobbin_store_postgres::ServedFolder { path, directory }),
-            ..bobbin_store_postgres::Options::of(workspace.id()?)
+            lease: config.database.lease,
+            ..bobbin_store_postgres::Options::of(workspace.id()?, holder(workspace)?)
         };
-        return Ok(OpenStore::of(PostgresStore::open(&access, options).await?));
+        let opened = PostgresStore::open(&access, options).await;
+        return match opened {
+            Ok(store) => Ok(OpenStore::of(store)),
+            Err(error @ OpenError::Taken { .. }) => Err(exit::elsewhere(&error).into()),
+            Err(error) => Err(error.into()),
+        };
     }
     let options = Options {
         durability: config.durability,
@@ -53,6 +60,14 @@ pub(crate) async fn open(
     };
     let store = SqliteStore::open(&workspace.database(), options).await?;
     Ok(OpenStore::of(store))
+}
+
+/// Returns who this server is to others of the database.
+fn holder(workspace: &Workspace) -> anyhow::Result<Holder> {
+    Ok(Holder {
+        id: workspace.state_directory().id()?,
+        machine: nix::unistd::gethostname()?.to_string_lossy().into_owned(),
+    })
 }
 
 /// Returns the configured PostgreSQL; `None` if a file of this machine stores the conversations.

@@ -24,6 +24,9 @@ pub const WRONG_FORM: u8 = 8;
 /// The user's time limit has passed.
 pub const TIMED_OUT: u8 = 9;
 
+/// Another machine serves the workspace.
+pub const TAKEN: u8 = 10;
+
 /// A failure with a code of its own.
 #[derive(Debug)]
 pub struct Failure {
@@ -51,6 +54,21 @@ pub fn removed(database: &Path) -> Failure {
             database.display()
         ),
     }
+}
+
+/// Returns the failure of a process that cannot serve its workspace, because another machine does.
+pub(crate) fn elsewhere(why: &impl std::fmt::Display) -> Failure {
+    Failure {
+        code: TAKEN,
+        message: why.to_string(),
+    }
+}
+
+/// Returns the failure of a process whose workspace another machine has taken over.
+pub(crate) fn taken() -> Failure {
+    elsewhere(
+        &"another machine serves this folder now: it has taken over, because this one was away. Open turns go on there",
+    )
 }
 
 /// Whether the error means that another process has the workspace open.

@@ -18,6 +18,7 @@ mod groups;
 pub mod held_sockets;
 pub mod hermes;
 mod hooks;
+mod lease;
 pub mod listen;
 mod listeners;
 mod local;

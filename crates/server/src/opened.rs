@@ -48,8 +48,8 @@ use crate::hermes::{self, Hermes};
 use crate::shell::{shell, users_own};
 use crate::trust::{Folder, TrustFile};
 use crate::{
-    confine, database, doctor, hooks, managed, models, plugins, profiles, prompts, small_requests, state,
-    telemetry, undo,
+    confine, database, doctor, hooks, lease, managed, models, plugins, profiles, prompts, small_requests,
+    state, telemetry, undo,
 };
 use bobbin_config::Config;
 use bobbin_native::groups::doctor::Doctor;
@@ -112,6 +112,8 @@ pub struct Opened {
     pub(crate) models: CurrentModels,
     /// The figures of this process.
     pub(crate) process: Arc<ServerProcess>,
+    /// Cancelled once another machine serves the workspace: then nothing more may be done or shown.
+    pub(crate) lost: CancellationToken,
     /// Problems of the configuration of models.
     pub complaints: Vec<String>,
 }
@@ -269,7 +271,7 @@ pub async fn prepare(
     let own_commands = Commands::new(terminals.clone(), commands.clone(), shell(), sandbox.clone());
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
-    let children_of_agents = children.clone();
+    let (children_of_agents, all_children) = (children.clone(), children.clone());
     let shells = shells(children.clone());
     let page = PageAddress::of(workspace);
     let users = Environment::of_user_shell(with_search_path(managed::own_variables(), &own));
@@ -313,7 +315,12 @@ pub async fn prepare(
     let engine = managed::notifying(engine, &workspace.root);
     let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, hosted.profiles.clone());
     let ids = Arc::new(RandomIds::default());
+    let lease = store.threads.lease();
     let threads = Threads::new(settings, store.threads, engine, broadcasts, ids);
+    let lost = CancellationToken::new();
+    if let Some(lease) = lease {
+        lease::follow(&threads, lease, all_children, lost.clone());
+    }
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers), config);
     let deletions = Deletions::of(threads.broadcasts());
     let engine_commands = Arc::new(sessions.clone());
@@ -349,6 +356,7 @@ pub async fn prepare(
         models,
         titles,
         process: ServerProcess::start(telemetry::memory_bytes),
+        lost,
         complaints,
     })
 }

@@ -113,6 +113,8 @@ pub async fn run(
         () = removed.cancelled() => {}
         () = wanted_end.cancelled() => {}
         () = unused => {}
+        // As after `kill -9`: what it could still say or store is another server's.
+        () = opened.lost.cancelled() => return Err(exit::taken().into()),
     }
     let ending = async {
         stop.cancel();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bobbin_model::{Outcome, UnixMillis};
 use bobbin_store::{Store, Write};
-use bobbin_store_postgres::{Access, Options, PostgresStore};
+use bobbin_store_postgres::{Access, Holder, Options, PostgresStore};
 use bobbin_testkit::Postgres;
 use bobbin_testkit::store_story::{Writer, me, prompt};
 use criterion::measurement::WallTime;
@@ -45,7 +45,11 @@ fn store_case(
     threads: usize,
 ) {
     let access = Access::parse(address, None).unwrap();
-    let options = Options::of(format!("{threads} threads"));
+    let holder = Holder {
+        id: "bench".to_owned(),
+        machine: "bench".to_owned(),
+    };
+    let options = Options::of(format!("{threads} threads"), holder);
     let store = runtime.block_on(PostgresStore::open(&access, options)).unwrap();
     let mut writers: Vec<Writer<'_>> = (0..threads)
         .map(|number| runtime.block_on(Writer::start(&store, &format!("thread_{number}"), me())))

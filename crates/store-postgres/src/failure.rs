@@ -88,6 +88,17 @@ pub enum OpenError {
         /// Why, fit for the user.
         reason: String,
     },
+    /// Another server has the workspace's lease.
+    #[error(
+        "{machine} serves this workspace, or did so until a moment ago. If it is gone, this machine can take over in \
+         {seconds:.0} s"
+    )]
+    Taken {
+        /// The name of its machine.
+        machine: String,
+        /// The seconds after which the lease is free, unless its holder renews it.
+        seconds: f64,
+    },
     /// The server is too old.
     #[error(
         "the database {database} is PostgreSQL {found}; Bobbin needs {} or later",

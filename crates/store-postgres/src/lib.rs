@@ -2,12 +2,14 @@
 //! a bounded pool of connections, migrations.
 //!
 //! [`PostgresStore`] is a [`Store`](bobbin_store::Store). One database has many workspaces. Each statement names the
-//! workspace, so rows of one workspace never meet those of another. A write is acknowledged after its commit.
+//! workspace, so rows of one workspace never meet those of another. A write is acknowledged after its commit, and refused
+//! unless this process has the workspace's lease.
 
 mod access;
 mod failure;
 mod health;
 mod index;
+mod lease;
 mod open;
 mod postgres;
 mod project;
@@ -20,5 +22,6 @@ mod writer;
 pub use access::{Access, AccessError};
 pub use failure::OpenError;
 pub use health::Health;
+pub use lease::Holder;
 pub use open::{Options, ServedFolder};
 pub use postgres::PostgresStore;

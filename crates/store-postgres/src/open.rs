@@ -1,15 +1,19 @@
 //! Opens the database: its version, migrations, and cleanup after the last process.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_store::StoreError;
 use bobbin_store::step::{Step, reached};
 use futures_util::FutureExt;
 use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgPoolOptions;
-use sqlx::{Executor, PgPool};
+use sqlx::{Executor, PgConnection, PgPool};
+use tokio::time::Instant;
 
 use crate::access::Access;
-use crate::failure::OpenError;
+use crate::failure::{Failure, OpenError};
+use crate::lease::{self, Holder, Taken, Term};
 
 /// The oldest PostgreSQL that is supported, as `server_version_num` has it.
 pub(crate) const OLDEST: i32 = 140_000;
@@ -34,16 +38,22 @@ pub struct Options {
     pub connections: u32,
     /// How long to wait for a connection: a database that is back sooner is not missed.
     pub patience: Duration,
+    /// Who takes the lease of the workspace.
+    pub holder: Holder,
+    /// The length of the lease: a machine that is lost is replaced after that time at the earliest.
+    pub lease: Duration,
 }
 
 impl Options {
     /// Returns the usual options for a workspace.
-    pub fn of(workspace: impl Into<String>) -> Self {
+    pub fn of(workspace: impl Into<String>, holder: Holder) -> Self {
         Self {
             workspace: workspace.into(),
             folder: None,
             connections: 5,
             patience: Duration::from_secs(3),
+            holder,
+            lease: Duration::from_secs(30),
         }
     }
 }
@@ -54,12 +64,20 @@ const FEWEST: u32 = 4;
 /// Settings of each connection. A statement ends before its caller gives up ([`crate::postgres`]). A connection that a
 /// machine left behind ends, so that its transaction blocks nobody.
 const SESSION: &str = "SET statement_timeout = '20s'; SET lock_timeout = '10s'; \
-                       SET idle_in_transaction_session_timeout = '30s'; \
+                       SET idle_in_transaction_session_timeout = '5s'; \
                        SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations/postgres");
 
-pub(crate) async fn open(access: &Access, options: &Options) -> Result<PgPool, OpenError> {
+/// A database that was opened for a workspace.
+pub(crate) struct Opened {
+    pub(crate) pool: PgPool,
+    pub(crate) term: Term,
+    /// The time before the lease was taken.
+    pub(crate) taken: Instant,
+}
+
+pub(crate) async fn open(access: &Access, options: &Options) -> Result<Opened, OpenError> {
     let failed = |error: sqlx::Error| unusable(access, error.to_string());
     let pool = PgPoolOptions::new()
         .max_connections(options.connections.max(FEWEST))
@@ -87,58 +105,75 @@ pub(crate) async fn open(access: &Access, options: &Options) -> Result<PgPool, O
             format!("{error}; it may have been written by a newer version"),
         ),
     })?;
+    let mut connection = pool.acquire().await.map_err(failed)?;
+    let taken = Instant::now();
+    let workspace: Arc<str> = options.workspace.as_str().into();
+    let lease = lease::take(&mut connection, &workspace, &options.holder, options.lease).await;
+    let term = lease
+        .map_err(failed)?
+        .map_err(|Taken { machine, seconds }| OpenError::Taken { machine, seconds })?;
     reached(Step::Opened);
-    // Answers "for this session" end with the process.
-    sqlx::query("UPDATE thread SET grants = '[]' WHERE workspace = $1 AND grants <> '[]'")
-        .bind(&options.workspace)
-        .execute(&pool)
+    begin_term(&mut connection, &term, options)
         .await
-        .map_err(failed)?;
-    if let Some(folder) = &options.folder {
-        serve_folder(&pool, &options.workspace, folder)
-            .await
-            .map_err(failed)?;
-    }
-    Ok(pool)
+        .map_err(|failure| unusable(access, StoreError::from(failure).to_string()))?;
+    drop(connection);
+    Ok(Opened { pool, term, taken })
 }
 
-/// Binds the workspace to a folder: moves Threads of the previous path to it, and removes answers for ever that were
-/// given in another directory.
-async fn serve_folder(pool: &PgPool, workspace: &str, folder: &ServedFolder) -> Result<(), sqlx::Error> {
-    let ServedFolder { path, directory } = folder;
-    let mut transaction = pool.begin().await?;
-    let known: Option<(String, String)> =
-        sqlx::query_as("SELECT path, directory FROM folder WHERE workspace = $1 FOR UPDATE")
+/// Ends what ended with the last holder, and binds the workspace to the served folder.
+async fn begin_term(connection: &mut PgConnection, term: &Term, options: &Options) -> Result<(), Failure> {
+    term.begin(connection).await?;
+    // Answers "for this session" end with the process.
+    sqlx::query("UPDATE thread SET grants = '[]' WHERE workspace = $1 AND grants <> '[]'")
+        .bind(&*term.workspace)
+        .execute(&mut *connection)
+        .await?;
+    if let Some(folder) = &options.folder {
+        serve_folder(connection, &term.workspace, &options.holder.id, folder).await?;
+    }
+    sqlx::raw_sql("COMMIT").execute(connection).await?;
+    Ok(())
+}
+
+/// Binds the workspace to this machine's folder: moves Threads of the folders that served it before, and removes answers
+/// for ever if another directory was at its place on this machine.
+async fn serve_folder(
+    connection: &mut PgConnection,
+    workspace: &str,
+    holder: &str,
+    folder: &ServedFolder,
+) -> Result<(), sqlx::Error> {
+    let known: Option<String> =
+        sqlx::query_scalar("SELECT directory FROM folder WHERE workspace = $1 AND holder = $2")
             .bind(workspace)
-            .fetch_optional(&mut *transaction)
+            .bind(holder)
+            .fetch_optional(&mut *connection)
             .await?;
-    if let Some((known_path, known_directory)) = known {
-        if known_path == *path && known_directory == *directory {
-            return Ok(());
-        }
-        sqlx::query("UPDATE thread SET workspace_path = $2 WHERE workspace = $1 AND workspace_path = $3")
+    if known.is_some_and(|known| known != folder.directory) {
+        sqlx::query("DELETE FROM approval_rule WHERE workspace = $1")
             .bind(workspace)
-            .bind(path)
-            .bind(known_path)
-            .execute(&mut *transaction)
+            .execute(&mut *connection)
             .await?;
-        if known_directory != *directory {
-            sqlx::query("DELETE FROM approval_rule WHERE workspace = $1")
-                .bind(workspace)
-                .execute(&mut *transaction)
-                .await?;
-        }
     }
     sqlx::query(
-        "INSERT INTO folder (workspace, directory, path) VALUES ($1, $2, $3) \
-         ON CONFLICT (workspace) DO UPDATE SET directory = excluded.directory, path = excluded.path",
+        "UPDATE thread SET workspace_path = $2 WHERE workspace = $1 AND workspace_path <> $2 AND workspace_path IN \
+         (SELECT path FROM folder WHERE workspace = $1)",
     )
     .bind(workspace)
-    .bind(directory)
-    .bind(path)
-    .execute(&mut *transaction)
+    .bind(&folder.path)
+    .execute(&mut *connection)
     .await?;
-    transaction.commit().await
+    sqlx::query(
+        "INSERT INTO folder (workspace, holder, directory, path) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (workspace, holder) DO UPDATE SET directory = excluded.directory, path = excluded.path",
+    )
+    .bind(workspace)
+    .bind(holder)
+    .bind(&folder.directory)
+    .bind(&folder.path)
+    .execute(connection)
+    .await
+    .map(drop)
 }
 
 fn unusable(access: &Access, reason: String) -> OpenError {

@@ -6,22 +6,24 @@ use std::time::Duration;
 
 use bobbin_model::{Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnDiff, TurnId};
 use bobbin_store::{
-    Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt, ScheduleChange, ScheduleEntry,
-    ScheduleStore, SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent, ThreadSearch,
-    ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
+    Closed, FoundThread, Holding, KnownRequest, Lease, ListFilter, LoadedThread, Receipt, ScheduleChange,
+    ScheduleEntry, ScheduleStore, SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent,
+    ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
 };
 use bobbin_store_sql::WriterStats;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use sqlx::PgPool;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::access::Access;
 use crate::failure::OpenError;
-use crate::open::{self, Options};
+use crate::lease::Keeper;
+use crate::open::{self, Opened, Options};
 use crate::read::Read;
 use crate::writer::{Order, QUEUE, Writer};
 use crate::{read, schedule, search, usage};
@@ -37,6 +39,7 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 pub struct PostgresStore {
     pool: PgPool,
     workspace: Arc<str>,
+    lease: Lease,
     orders: Mutex<Option<mpsc::Sender<Order>>>,
     /// Limits searches, which may be slow, so that other reads always find a connection.
     searches: Semaphore,
@@ -50,26 +53,48 @@ impl PostgresStore {
     /// # Errors
     /// [`OpenError`].
     pub async fn open(access: &Access, options: Options) -> Result<Self, OpenError> {
-        let pool = open::open(access, &options).await?;
+        let Opened { pool, term, taken } = open::open(access, &options).await?;
         let (orders, waiting) = mpsc::channel(QUEUE);
         let stats = Arc::new(WriterStats::default());
-        let workspace: Arc<str> = options.workspace.into();
+        let (states, lease) = watch::channel(Holding::Until(taken + options.lease));
+        let (doubt, closing) = (Arc::new(Notify::new()), CancellationToken::new());
+        let keeper = Keeper {
+            access: access.clone(),
+            term: term.clone(),
+            length: options.lease,
+            states,
+            doubt: doubt.clone(),
+            closing: closing.clone(),
+            connection: None,
+        };
+        let workspace = term.workspace.clone();
         let writer = Writer {
             pool: pool.clone(),
-            workspace: workspace.clone(),
+            term,
+            doubt,
             patience: options.patience,
             connection: None,
             orders: waiting,
             stats: stats.clone(),
             failed: HashMap::new(),
         };
+        let keeping = tokio::spawn(keeper.run(taken));
+        let writing = tokio::spawn(async move {
+            writer.run().await;
+            // Last: nothing is written any more.
+            closing.cancel();
+            if let Err(error) = keeping.await {
+                tracing::error!(%error, "the lease was not given up");
+            }
+        });
         Ok(Self {
             pool,
             workspace,
+            lease: Lease::new(lease),
             orders: Mutex::new(Some(orders)),
             searches: Semaphore::new(SEARCHES),
             stats,
-            writer: Mutex::new(Some(tokio::spawn(writer.run()))),
+            writer: Mutex::new(Some(writing)),
         })
     }
 
@@ -273,6 +298,10 @@ impl Store for PostgresStore {
                 .await
         }
         .boxed()
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        Some(self.lease.clone())
     }
 
     fn stats(&self) -> StoreStats {

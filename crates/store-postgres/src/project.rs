@@ -17,6 +17,8 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
+use crate::lease::Term;
+
 /// The statement that changes columns of one Turn.
 macro_rules! update_turn {
     ($columns:literal) => {
@@ -29,9 +31,6 @@ macro_rules! update_turn {
 }
 
 type Statement = Query<'static, Postgres, PgArguments>;
-
-/// Which writer's term an event is of. Without leases there is one.
-const FENCE: i64 = 1;
 
 /// Returns a text without zero bytes, which PostgreSQL refuses.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
@@ -46,6 +45,8 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 #[derive(Default)]
 pub(crate) struct Batch<'a> {
     workspace: &'a str,
+    /// The fence of the lease under which this is written.
+    fence: i64,
     events: Vec<(&'a str, &'a StoredEvent)>,
     text: Vec<(&'a str, &'a TextPart)>,
     /// Statements in the order of the events.
@@ -73,9 +74,10 @@ struct ThreadChange<'a> {
 
 impl<'a> Batch<'a> {
     /// Collects the rows of writes.
-    pub(crate) fn of(workspace: &'a str, writes: &[&'a Write]) -> Self {
+    pub(crate) fn of(term: &'a Term, writes: &[&'a Write]) -> Self {
         let mut batch = Self {
-            workspace,
+            workspace: &term.workspace,
+            fence: term.fence,
             ..Self::default()
         };
         for write in writes {
@@ -145,7 +147,7 @@ impl<'a> Batch<'a> {
         )
         .bind(self.workspace)
         .bind(bobbin_model::event::PAYLOAD_VERSION)
-        .bind(FENCE)
+        .bind(self.fence)
         .bind(self.events.iter().map(|(thread, _)| *thread).collect::<Vec<_>>())
         .bind(seqs)
         .bind(turns.collect::<Vec<_>>())

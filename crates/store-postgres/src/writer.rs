@@ -16,11 +16,12 @@ use bobbin_store::step::{Step, reached};
 use bobbin_store::{ScheduleChange, StoreError, Write, json};
 use bobbin_store_sql::{SearchText, WriterStats};
 use sqlx::pool::PoolConnection;
-use sqlx::{PgConnection, PgPool, Postgres, Row};
-use tokio::sync::{mpsc, oneshot};
+use sqlx::{PgConnection, PgPool, Postgres};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::failure::{Failure, is_conflict, store_error};
+use crate::lease::Term;
 use crate::postgres::GIVE_UP;
 use crate::project::Batch;
 use crate::{index, schedule};
@@ -61,7 +62,9 @@ pub(crate) enum Order {
 
 pub(crate) struct Writer {
     pub(crate) pool: PgPool,
-    pub(crate) workspace: Arc<str>,
+    pub(crate) term: Term,
+    /// Asks whether the process is still the holder, after a transaction was refused.
+    pub(crate) doubt: Arc<Notify>,
     /// How long to wait for a connection.
     pub(crate) patience: Duration,
     /// The connection, which stays open between writes. After an error it is closed, which rolls back its transaction.
@@ -228,8 +231,8 @@ impl Writer {
     }
 
     async fn commit(&mut self, writes: &[&Write]) -> Result<(), Failed> {
-        let workspace = self.workspace.clone();
-        let batch = Batch::of(&workspace, writes);
+        let term = self.term.clone();
+        let batch = Batch::of(&term, writes);
         self.in_transaction(async |connection: &mut PgConnection| {
             batch.run(connection).await?;
             reached(Step::BeforeCommit);
@@ -251,7 +254,7 @@ impl Writer {
     }
 
     async fn try_work(&mut self, work: Work<'_>) -> Result<bool, Failed> {
-        let workspace = self.workspace.clone();
+        let workspace = self.term.workspace.clone();
         self.in_transaction(async |connection: &mut PgConnection| match work {
             Work::Forget(answers) => {
                 forget(connection, &workspace, answers).await?;
@@ -291,7 +294,7 @@ impl Writer {
         };
         let mut committing = None;
         let done = timeout(GIVE_UP, async {
-            let number = start(&mut connection).await?;
+            let number = self.term.begin(&mut connection).await?;
             let done = work(&mut connection).await?;
             committing = Some(number);
             sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;
@@ -305,6 +308,9 @@ impl Writer {
             Ok(Err(failure)) => failure.into(),
             Err(_) => StoreError::Unreachable("it does not answer".to_owned()),
         };
+        if matches!(error, StoreError::NotHeld) {
+            self.doubt.notify_one();
+        }
         // Closed without a farewell, which a lost connection would not take.
         drop(connection.detach());
         Err(Failed { error, committing })
@@ -349,15 +355,6 @@ impl Writer {
         }
         Fate::Unknown
     }
-}
-
-/// Starts a transaction and returns its number. Every write starts here: this is the place for a condition that all of
-/// them depend on.
-async fn start(connection: &mut PgConnection) -> Result<String, sqlx::Error> {
-    let row = sqlx::raw_sql("BEGIN; SELECT pg_current_xact_id()::text")
-        .fetch_one(connection)
-        .await?;
-    row.try_get(0)
 }
 
 async fn forget(

@@ -24,7 +24,12 @@ impl WriterStats {
     pub fn note_attempt<T>(&self, written: &Result<T, StoreError>) {
         match written {
             Ok(_) => self.is_stuck.store(false, Ordering::Relaxed),
-            Err(StoreError::Full | StoreError::Unavailable(_) | StoreError::Unreachable(_)) => {
+            Err(
+                StoreError::Full
+                | StoreError::Unavailable(_)
+                | StoreError::Unreachable(_)
+                | StoreError::NotHeld,
+            ) => {
                 self.is_stuck.store(true, Ordering::Relaxed);
             }
             // The write was at fault, or there is nothing to wait for.

@@ -52,6 +52,10 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// It is not certain that this process is the holder of its workspace ([`Holding`](crate::Holding)). Nothing of a
+    /// write is stored.
+    #[error("another machine may serve this workspace now")]
+    NotHeld,
     /// The store has been closed.
     #[error("the store is closed")]
     Closed,

@@ -5,6 +5,7 @@
 
 mod error;
 mod filter;
+mod lease;
 mod schedule;
 mod search;
 pub mod step;
@@ -14,6 +15,7 @@ mod write;
 
 pub use error::StoreError;
 pub use filter::ListFilter;
+pub use lease::{Holding, Lease};
 pub use schedule::{ScheduleChange, ScheduleEntry, ScheduleStore};
 pub use search::{FoundThread, SearchFilter, SearchHit, SearchPage, SearchWords, ThreadOrder, ThreadSearch};
 pub use store::{Closed, LoadedThread, Receipt, Store, StoreStats, ThreadSummary};

@@ -12,8 +12,8 @@ use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    FoundThread, KnownRequest, ListFilter, SearchFilter, SearchPage, StoreError, StoredEvent, ThreadSearch,
-    UsageQuery, UsageRow, UsedRow, Write,
+    FoundThread, KnownRequest, Lease, ListFilter, SearchFilter, SearchPage, StoreError, StoredEvent,
+    ThreadSearch, UsageQuery, UsageRow, UsedRow, Write,
 };
 
 /// The future result of a store operation.
@@ -88,6 +88,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Looks up a named request: about a Thread, or (`None`) one that created a Thread.
     fn request(&self, about: Option<&ThreadId>, id: &str) -> Answer<'_, Option<KnownRequest>>;
+
+    /// Returns the lease of the workspace; `None` where a lock on a file of this machine excludes other processes.
+    fn lease(&self) -> Option<Lease> {
+        None
+    }
 
     /// Returns statistics.
     fn stats(&self) -> StoreStats;

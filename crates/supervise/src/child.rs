@@ -163,6 +163,7 @@ pub fn is_lasting(error: &ChildError) -> bool {
     match error {
         ChildError::Spawn { source, .. } | ChildError::WorkingDirectory { source, .. } => missing(source),
         ChildError::ParentGone
+        | ChildError::Stopped
         | ChildError::Parent(_)
         | ChildError::NotStarted(_)
         | ChildError::Confinement(_)

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Context as _;
+use crate::state::id_in;
 use crate::{StateDirectory, Workspace, WorkspaceError, open_private, write_small};
 
 /// The file in a workspace's folder that has its name.
@@ -25,6 +26,8 @@ pub struct NamedWorkspace {
     pub name: String,
     /// The folder.
     pub root: PathBuf,
+    /// Its id in a database that several machines use, once it is in one.
+    pub id: Option<String>,
 }
 
 impl StateDirectory {
@@ -36,7 +39,8 @@ impl StateDirectory {
         let workspaces = self.workspaces()?.into_iter();
         let named = workspaces.filter_map(|(root, folder)| {
             let name = read(&folder)?;
-            Some(NamedWorkspace { name, root })
+            let id = id_in(&folder);
+            Some(NamedWorkspace { name, root, id })
         });
         let mut named: Vec<_> = named.collect();
         named.sort();

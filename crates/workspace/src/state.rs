@@ -14,6 +14,7 @@ use std::time::UNIX_EPOCH;
 
 use nix::fcntl::OFlag;
 use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 use crate::WorkspaceError;
 use crate::error::Context as _;
@@ -22,6 +23,10 @@ use crate::error::Context as _;
 const PATH: &str = "path";
 /// Longest path that is read, in bytes.
 const MAX_PATH: u64 = 64 << 10;
+/// The file that has the id of the directory, or of a workspace in its folder.
+pub(crate) const ID: &str = "id";
+/// Longest id that is read, in bytes.
+const MAX_ID: u64 = 64;
 
 /// The state directory of one user, for all of their workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +54,15 @@ impl StateDirectory {
             .collect();
         let _ = write!(folder, "-{}", digest(root));
         self.folders().join(folder)
+    }
+
+    /// Returns the id of the directory, and gives it a random one the first time: databases that several machines use tell
+    /// their servers apart by it.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn id(&self) -> Result<String, WorkspaceError> {
+        random_id(&self.0.join(ID))
     }
 
     /// Returns the directory that has one folder per workspace.
@@ -122,6 +136,28 @@ impl StateDirectory {
 /// Returns the first bytes of a path's SHA-256, as text.
 pub(crate) fn digest(path: &Path) -> String {
     hex::encode(&Sha256::digest(path.as_os_str().as_bytes())[..8])
+}
+
+/// Returns the id that the folder of a workspace has, if it has one.
+pub(crate) fn id_in(folder: &Path) -> Option<String> {
+    let id = bobbin_files::read_text(&folder.join(ID), MAX_ID).ok()?;
+    Uuid::parse_str(&id).is_ok().then_some(id)
+}
+
+/// Reads the id in a file, and writes a random one the first time.
+pub(crate) fn random_id(file: &Path) -> Result<String, WorkspaceError> {
+    match bobbin_files::read_bytes(file, MAX_ID) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .ok()
+            .filter(|id| Uuid::parse_str(id).is_ok())
+            .ok_or_else(|| WorkspaceError::Refused(format!("{} has no id in it", file.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let id = Uuid::new_v4().to_string();
+            write_small(file, id.as_bytes())?;
+            Ok(id)
+        }
+        Err(error) => Err(error).context(|| format!("{} cannot be read", file.display())),
+    }
 }
 
 /// Returns which directory lies at a path, by inode and time of birth; `None` where there is none. What a user has said

@@ -25,9 +25,6 @@ const LEFT_BEHIND: Duration = Duration::from_secs(1);
 /// Most of the state file that is read.
 const MAX_STATE_BYTES: u64 = 64 << 10;
 
-/// Most of the file with the id that is read.
-const MAX_ID_BYTES: u64 = 64;
-
 /// A directory that is served, and where its state is.
 #[derive(Debug, Clone)]
 pub struct Workspace {
@@ -155,19 +152,36 @@ impl Workspace {
     /// # Errors
     /// The state cannot be read or written.
     pub fn id(&self) -> Result<String, WorkspaceError> {
-        let file = self.id_file();
-        match bobbin_files::read_bytes(&file, MAX_ID_BYTES) {
-            Ok(bytes) => String::from_utf8(bytes)
-                .ok()
-                .filter(|id| Uuid::parse_str(id).is_ok())
-                .ok_or_else(|| WorkspaceError::Refused(format!("{} has no id in it", file.display()))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let id = Uuid::new_v4().to_string();
-                state::write_small(&file, id.as_bytes())?;
-                Ok(id)
-            }
-            Err(error) => Err(error).context(|| format!("{} cannot be read", file.display())),
+        state::random_id(&self.id_file())
+    }
+
+    /// Gives the workspace the id of one that another machine has served, so that it continues those conversations.
+    ///
+    /// # Errors
+    /// It has another id already, another folder of this machine has that id, `id` is none, or the state cannot be written.
+    pub fn join(&self, id: &str) -> Result<(), WorkspaceError> {
+        let refused = |text: String| Err(WorkspaceError::Refused(text));
+        if Uuid::parse_str(id).is_err() {
+            return refused(format!(
+                "{id} is no id of a workspace; `bobbin workspace list` prints them"
+            ));
         }
+        for (root, folder) in self.state.workspaces()? {
+            match state::id_in(&folder) {
+                Some(other) if root == self.root && other != id => {
+                    return refused(format!(
+                        "{} has the id {other} already; a folder that has conversations cannot take others",
+                        root.display()
+                    ));
+                }
+                Some(other) if root != self.root && other == id => {
+                    return refused(format!("{} has that id on this machine", root.display()));
+                }
+                Some(_) | None => {}
+            }
+        }
+        self.make_folder()?;
+        state::write_small(&self.id_file(), id.as_bytes())
     }
 
     /// Whether it has an id: then its conversations are in a database that has several workspaces.
@@ -176,7 +190,7 @@ impl Workspace {
     }
 
     fn id_file(&self) -> PathBuf {
-        self.folder().join("id")
+        self.folder().join(state::ID)
     }
 
     /// Returns the database.

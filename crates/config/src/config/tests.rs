@@ -152,6 +152,7 @@ fn a_password_of_a_database_has_one_place() {
             json!({ "PasswordEnv": "DB", "PasswordFile": "~/p" }),
             "leave one out",
         ),
+        (json!({ "LeaseSeconds": 2 }), "Database.LeaseSeconds"),
         (json!({ "PasswordFile": "p" }), "Database.PasswordFile"),
     ] {
         let error = format!("{:#}", password(members).unwrap_err());

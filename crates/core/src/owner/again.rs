@@ -132,7 +132,7 @@ impl Owner {
 
     /// Reloads the stored state after a failed commit. Returns whether the owner can go on.
     pub(super) async fn start_over(&mut self, error: &CoreError) -> bool {
-        if self.threads.stopping.is_cancelled() {
+        if self.threads.stopping.is_cancelled() || !self.threads.is_holder() {
             return false;
         }
         let id = self.state.header.id.clone();

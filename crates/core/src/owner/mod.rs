@@ -30,6 +30,7 @@ use bobbin_agent_api::Once;
 use bobbin_model::state::StartTurn;
 use bobbin_model::{ApprovalId, Event, Seq, ThreadState, TurnId, UnixMillis};
 use bobbin_store::step::{Step, reached};
+use bobbin_store::{Lease, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -118,6 +119,15 @@ enum Next {
     Ran(Ran),
     Deadline,
     Stop,
+    Lapsed,
+}
+
+/// Waits until it is not certain that this process is the workspace's holder; for ever where that is always certain.
+async fn lapsed(lease: &mut Option<Lease>) {
+    match lease {
+        Some(lease) => lease.lapsed().await,
+        None => std::future::pending().await,
+    }
 }
 
 impl Owner {
@@ -202,6 +212,7 @@ impl Owner {
         let mut batch = Vec::with_capacity(REQUEST_BATCH);
         let stopping = self.threads.stopping.clone();
         let mut stop_seen = false;
+        let mut lease = self.threads.store.lease();
         loop {
             while let Some(after) = self.todo.pop_front() {
                 self.act(after).await?;
@@ -222,6 +233,7 @@ impl Owner {
             let deadline = self.deadline();
             let next = tokio::select! {
                 biased;
+                () = lapsed(&mut lease) => Next::Lapsed,
                 done = record::front(&mut self.commits) => Next::Committed(done),
                 Some(command) = self.inbox.recv(), if room && self.delete.is_none() => Next::Command(command),
                 _ = self.requests.recv_many(&mut batch, REQUEST_BATCH), if room => Next::Requests,
@@ -233,6 +245,8 @@ impl Owner {
                 self.idle_since = Instant::now();
             }
             match next {
+                // Another process may be the Thread's owner now: nothing more is shown, and no engine goes on.
+                Next::Lapsed => return Err(StoreError::NotHeld.into()),
                 Next::Committed(done) => self.committed(done)?,
                 Next::Command(Command::Once { once, command }) => self.once(once, *command).await?,
                 Next::Command(command) => self.command(command).await?,

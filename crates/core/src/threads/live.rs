@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bobbin_model::{ApprovalPolicy, Refusal, ThreadId};
+use bobbin_store::{Holding, Lease, StoreError};
 
 use super::{Cell, Threads};
 use crate::handle::Shared;
@@ -55,7 +56,16 @@ impl Threads {
         }
     }
 
+    /// Whether it is certain that this process is the workspace's holder.
+    pub(crate) fn is_holder(&self) -> bool {
+        let is_held = |lease: Lease| matches!(lease.now(), Holding::Until(_));
+        self.store.lease().is_none_or(is_held)
+    }
+
     async fn load(self: &Arc<Self>, id: &ThreadId) -> Result<Arc<ThreadHandle>, CoreError> {
+        if !self.is_holder() {
+            return Err(StoreError::NotHeld.into());
+        }
         let loaded = self
             .store
             .load(id)

@@ -12,14 +12,16 @@ use bobbin_model::{
     TurnStatus,
 };
 use bobbin_store::{
-    Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store,
-    StoreStats, StoredEvent, ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
+    Closed, FoundThread, Holding, KnownRequest, Lease, ListFilter, LoadedThread, Receipt, SearchFilter,
+    SearchPage, Store, StoreStats, StoredEvent, ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow,
+    Write,
 };
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
 use crate::support::{LogReader, answer, decide, kind_of, new_thread, opened, prompt, read, recorded, start};
 
@@ -31,6 +33,7 @@ struct Moody {
     full: Arc<AtomicBool>,
     /// Whether it cannot be read either.
     away: Arc<AtomicBool>,
+    lease: Lease,
 }
 
 impl Store for Moody {
@@ -107,6 +110,9 @@ impl Store for Moody {
     fn request(&self, about: Option<&ThreadId>, id: &str) -> Answer<'_, Option<KnownRequest>> {
         self.inner.request(about, id)
     }
+    fn lease(&self) -> Option<Lease> {
+        Some(self.lease.clone())
+    }
     fn stats(&self) -> StoreStats {
         self.inner.stats()
     }
@@ -120,6 +126,7 @@ struct Place {
     engine: ScriptEngine,
     full: Arc<AtomicBool>,
     away: Arc<AtomicBool>,
+    lease: watch::Sender<Holding>,
     _workspace: TestWorkspace,
 }
 
@@ -130,8 +137,10 @@ impl Place {
         let inner = SqliteStore::open(&workspace.database(), Options::default())
             .await
             .unwrap();
+        let (lease, states) = watch::channel(Holding::Until(Instant::now()));
         let store = Moody {
             inner,
+            lease: Lease::new(states),
             full: full.clone(),
             away: away.clone(),
         };
@@ -148,6 +157,7 @@ impl Place {
             engine,
             full,
             away,
+            lease,
             _workspace: workspace,
         }
     }
@@ -402,4 +412,49 @@ async fn a_server_ends_in_time_while_nothing_can_be_stored() {
     rename(&thread, "x").await.unwrap_err();
     let ended = tokio::time::timeout(std::time::Duration::from_secs(5), place.threads.stop()).await;
     assert!(ended.is_ok());
+}
+
+#[tokio::test]
+async fn nothing_is_shown_or_goes_on_while_another_process_may_be_the_holder() {
+    let place = Place::open().await;
+    let (working, idle) = (new_thread(&place.threads).await, new_thread(&place.threads).await);
+    let id = working.id().clone();
+    let started = start(&working, "call boil\nwait\nsay done").await;
+    let mut reader = LogReader::at(&working, started.seq);
+    reader
+        .until(|frame| {
+            matches!(recorded(frame), Some(Event::ItemAdded { item, .. })
+                if matches!(item.body, ItemBody::ToolResult { .. }))
+        })
+        .await;
+    place.lease.send_replace(Holding::Unsure);
+    for thread in [&working, &idle] {
+        while thread.ended().is_none() {
+            tokio::task::yield_now().await;
+        }
+    }
+    let refused = place.threads.thread(&id).await.err().unwrap();
+    assert!(matches!(&refused, CoreError::Store(source) if matches!(**source, StoreError::NotHeld)));
+    place.engine.release();
+    place.lease.send_replace(Holding::Until(Instant::now()));
+    let ended = async {
+        loop {
+            let thread = place.threads.thread(&id).await.unwrap();
+            if read(&thread).await.state.live.is_none() {
+                break thread;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    };
+    let thread = tokio::time::timeout(std::time::Duration::from_mins(3), ended)
+        .await
+        .unwrap();
+    let turns = place
+        .threads
+        .turns_before(thread.id(), TurnId(u32::MAX), 9)
+        .await
+        .unwrap();
+    assert_eq!(turns[0].status, TurnStatus::Completed);
+    assert_eq!(place.engine.effects(), ["boil"]);
+    place.threads.stop().await;
 }

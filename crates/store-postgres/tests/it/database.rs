@@ -11,7 +11,7 @@ use bobbin_store::{
 use bobbin_store_postgres::{Access, Options, PostgresStore, ServedFolder};
 use bobbin_testkit::store_story::{Writer, me, prompt, question};
 
-use crate::support::{open, server};
+use crate::support::{holder, open, server};
 
 #[tokio::test]
 async fn workspaces_with_equal_ids_share_no_row() {
@@ -158,7 +158,7 @@ async fn answers_for_ever_end_with_the_directory_and_threads_follow_the_folder()
                 path: path.into(),
                 directory: directory.into(),
             }),
-            ..Options::of("tea")
+            ..Options::of("tea", holder("a"))
         };
         PostgresStore::open(&access, options).await.unwrap()
     };
@@ -221,7 +221,7 @@ async fn a_database_that_cannot_be_used_is_an_error_without_the_password() {
     let address = server.database("newer");
     let open = async |address: &str| {
         let access = Access::parse(address, Some("secret")).unwrap();
-        match PostgresStore::open(&access, Options::of("tea")).await {
+        match PostgresStore::open(&access, Options::of("tea", holder("a"))).await {
             Ok(_) => panic!("{address} is open"),
             Err(error) => error.to_string(),
         }
@@ -232,7 +232,10 @@ async fn a_database_that_cannot_be_used_is_an_error_without_the_password() {
     let refused = open(&address.replace("bobbin@", "guest@")).await;
     assert!(refused.contains("permission denied"), "{refused}");
     self::open(&address, "tea").await.close().await;
-    server.query("newer", "UPDATE _sqlx_migrations SET version = 99");
+    server.query(
+        "newer",
+        "UPDATE _sqlx_migrations SET version = 99 WHERE version = 1",
+    );
     let newer = open(&address).await;
     assert!(newer.contains("newer version"), "{newer}");
     for error in [missing, refused, newer] {

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod database;
 #[cfg(test)]
+mod lease;
 mod proxy;
 #[cfg(test)]
 mod story;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use bobbin_store_postgres::{Access, Options, PostgresStore};
+use bobbin_store_postgres::{Access, Holder, Options, PostgresStore};
 use bobbin_testkit::Postgres;
 
 /// Returns the server, or says that the test does not run.
@@ -24,10 +24,18 @@ pub(crate) fn server() -> Option<&'static Postgres> {
     server
 }
 
+/// Returns a server of a machine.
+pub(crate) fn holder(machine: &str) -> Holder {
+    Holder {
+        id: machine.to_owned(),
+        machine: machine.to_owned(),
+    }
+}
+
 /// Opens the store of a workspace.
 pub(crate) async fn open(address: &str, workspace: &str) -> PostgresStore {
     let access = Access::parse(address, None).unwrap();
-    PostgresStore::open(&access, Options::of(workspace))
+    PostgresStore::open(&access, Options::of(workspace, holder("a")))
         .await
         .unwrap()
 }

@@ -9,7 +9,7 @@ use bobbin_testkit::Postgres;
 use bobbin_testkit::store_story::{Writer, me};
 
 use crate::proxy::{Cut, Proxy};
-use crate::support::{open, server};
+use crate::support::{holder, open, server};
 
 fn renamed(name: &str) -> Vec<Event> {
     vec![Event::ThreadRenamed {
@@ -36,7 +36,7 @@ async fn while_the_database_is_away_everything_is_refused_and_then_all_goes_on()
     let access = Access::parse(&server.database("away"), None).unwrap();
     let options = Options {
         patience: Duration::from_millis(300),
-        ..Options::of("tea")
+        ..Options::of("tea", holder("a"))
     };
     let store = PostgresStore::open(&access, options).await.unwrap();
     let mut writer = Writer::start(&store, "thread_1", me()).await;
@@ -89,7 +89,7 @@ async fn a_database_that_restarts_is_not_missed() {
     let access = Access::parse(&address, None).unwrap();
     let options = Options {
         patience: Duration::from_secs(20),
-        ..Options::of("tea")
+        ..Options::of("tea", holder("a"))
     };
     let store = PostgresStore::open(&access, options).await.unwrap();
     let mut writer = Writer::start(&store, "thread_1", me()).await;

@@ -1,0 +1,19 @@
+-- Which server may write to a workspace. Every transaction of a server locks the row, and finds none once another server has
+-- taken it. All times are the database's.
+CREATE TABLE lease (
+    workspace  text COLLATE "C" PRIMARY KEY,
+    holder     text COLLATE "C" NOT NULL,           -- id of the state directory: its servers exclude each other by a lock
+    machine    text NOT NULL,                       -- name for people
+    fence      bigint NOT NULL,                     -- grows with each holder; in every event
+    expires_at timestamptz NOT NULL
+);
+
+-- Each machine has a folder of its own for a workspace. Answers for ever are removed where one machine's becomes another directory.
+DROP TABLE folder;
+CREATE TABLE folder (
+    workspace text COLLATE "C" NOT NULL,
+    holder    text COLLATE "C" NOT NULL,
+    directory text NOT NULL,                        -- inode and time of birth
+    path      text COLLATE "C" NOT NULL,
+    PRIMARY KEY (workspace, holder)
+);
