@@ -2,7 +2,8 @@
 -- taken it. All times are the database's.
 CREATE TABLE lease (
     workspace  text COLLATE "C" PRIMARY KEY,
-    holder     text COLLATE "C" NOT NULL,           -- id of the state directory: its servers exclude each other by a lock
+    holder     text COLLATE "C" NOT NULL,           -- id of the state directory: its servers exclude each other by a lock;
+                                                    -- empty: given up in order
     machine    text NOT NULL,                       -- name for people
     fence      bigint NOT NULL,                     -- grows with each holder; in every event
     expires_at timestamptz NOT NULL
@@ -16,4 +17,12 @@ CREATE TABLE folder (
     directory text NOT NULL,                        -- inode and time of birth
     path      text COLLATE "C" NOT NULL,
     PRIMARY KEY (workspace, holder)
+);
+
+-- The nodes that use the database, and when each was last there.
+CREATE TABLE node (
+    id      text COLLATE "C" PRIMARY KEY,           -- of its state directory
+    machine text NOT NULL,                          -- name for people
+    version text NOT NULL,
+    seen_at timestamptz NOT NULL
 );

@@ -315,3 +315,86 @@ async fn doctor_looks_at_the_database_and_says_no_password() {
         assert!(!text.contains("sesame"), "{text}");
     }
 }
+
+#[tokio::test]
+async fn a_node_takes_over_what_another_machine_left_and_nothing_that_ended_in_order() {
+    let Some((database, one)) = started("nodes") else {
+        return;
+    };
+    let other = with_database(&database.address("nodes"), LEASE);
+    let server = one.web_socket();
+    let mut client = server.client("db").await;
+    let thread = beating(&mut client, &one).await;
+    assert!(
+        one.run(&["workspace", "add", "--name", "tea"])
+            .await
+            .status
+            .success()
+    );
+    let listed = one.run(&["workspace", "list", "--json"]).await.stdout;
+    let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap();
+    let join = [
+        "workspace",
+        "add",
+        "--name",
+        "pot",
+        "--join",
+        listed["id"].as_str().unwrap(),
+    ];
+    assert!(other.run(&join).await.status.success());
+    let node = other.bobbin(&["node", "--listen", "ws://127.0.0.1:0"]);
+    let mut node = node_of(node);
+    let status = async || {
+        let status = other.run(&["node", "status", "--json"]).await.stdout;
+        serde_json::from_slice::<serde_json::Value>(&status).unwrap()
+    };
+    let there = async {
+        while status().await["nodes"].as_array().is_none_or(Vec::is_empty) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, there)
+        .await
+        .expect("the node is seen");
+    let seen = status().await;
+    assert_eq!(seen["workspaces"][0]["lease"]["fence"], 1, "{seen}");
+    assert!(seen["workspaces"][0]["pid"].is_null(), "{seen}");
+    server.kill().await;
+    let turn = async {
+        let open = "SELECT count(*) FROM turn WHERE completed_at IS NULL";
+        while database.query("nodes", open).trim() != "0" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, turn)
+        .await
+        .expect("the other node goes on with the Turn");
+    let seen = status().await;
+    assert_eq!(seen["workspaces"][0]["lease"]["fence"], 2, "{seen}");
+    let pid = seen["workspaces"][0]["pid"].as_u64().unwrap();
+    let shown = other.run(&["threads", "show", &thread]).await;
+    assert!(shown.status.success(), "{shown:?}");
+    // What ends in order is not taken over.
+    let ends = "SELECT count(*) FROM lease WHERE holder = ''";
+    signal(u32::try_from(pid).unwrap(), nix::sys::signal::Signal::SIGTERM);
+    let ended = async {
+        while database.query("nodes", ends).trim() != "1" {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, ended)
+        .await
+        .expect("the lease is given up");
+    signal(node.id().unwrap(), nix::sys::signal::Signal::SIGTERM);
+    assert!(node.wait().await.unwrap().success());
+    assert_eq!(database.query("nodes", "SELECT count(*) FROM node").trim(), "0");
+    assert_eq!(database.query("nodes", "SELECT fence FROM lease").trim(), "2");
+}
+
+fn node_of(mut command: tokio::process::Command) -> tokio::process::Child {
+    command
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::inherit())
+        .spawn()
+        .unwrap()
+}

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_node::Settings;
+use bobbin_config::Config;
+use bobbin_node::{LeaseRow, Member, NodeRow, Settings};
 use bobbin_server::attach::{self, IDLE, Start};
 use bobbin_server::listen::{Listen, Listening, TlsOptions};
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::token::TokenOptions;
-use bobbin_server::{config, console, state, telemetry};
-use bobbin_workspace::{NamedWorkspace, NodeRecord, Workspace};
+use bobbin_server::{config, console, database, state, telemetry};
+use bobbin_workspace::{NamedWorkspace, NodeRecord, StateDirectory, Workspace};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -81,14 +82,11 @@ enum WorkspaceAction {
 pub(crate) async fn run(command: NodeCommand) -> anyhow::Result<ExitCode> {
     if let Some(NodeAction::Status { json }) = command.action {
         telemetry::start(&LogOptions::default(), "error")?;
-        return status(json);
+        return status(json).await;
     }
     telemetry::start(&command.log, "warn")?;
     let state = state::directory()?;
-    // The configuration of no folder: the user's own.
-    let home = state::home();
-    let own = home.clone().unwrap_or_else(|| state.path().to_owned());
-    let config = config::read(&own, home.as_deref())?;
+    let config = own_config(&state)?;
     for warning in &config.warnings {
         console::complain(warning);
     }
@@ -107,7 +105,9 @@ pub(crate) async fn run(command: NodeCommand) -> anyhow::Result<ExitCode> {
         },
     };
     let log = command.log;
+    let member = database::nodes(&config, &state)?.map(|(nodes, own)| Member { nodes, own });
     let settings = Settings {
+        member,
         state: state.clone(),
         config,
         listen,
@@ -116,6 +116,13 @@ pub(crate) async fn run(command: NodeCommand) -> anyhow::Result<ExitCode> {
     let workspaces = state.named()?;
     bobbin_node::run(settings, |listening| greet(listening, &workspaces)).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the configuration of no folder: the user's own.
+fn own_config(state: &StateDirectory) -> anyhow::Result<Config> {
+    let home = state::home();
+    let own = home.clone().unwrap_or_else(|| state.path().to_owned());
+    config::read(&own, home.as_deref())
 }
 
 /// Prints where the node listens, and what it serves.
@@ -143,25 +150,70 @@ fn greet(listening: &Listening, workspaces: &[NamedWorkspace]) {
     console::say("  Stop       Ctrl-C; the workspaces' servers go on until nothing uses them");
 }
 
-fn status(as_json: bool) -> anyhow::Result<ExitCode> {
+/// What the database says of other nodes.
+#[derive(Default)]
+struct Others {
+    nodes: Vec<NodeRow>,
+    leases: Vec<LeaseRow>,
+}
+
+impl Others {
+    async fn of(state: &StateDirectory, named: &[NamedWorkspace]) -> anyhow::Result<Self> {
+        let Some((mut nodes, _)) = database::nodes(&own_config(state)?, state)? else {
+            return Ok(Self::default());
+        };
+        let ids: Vec<String> = named.iter().filter_map(|named| named.id.clone()).collect();
+        Ok(Self {
+            nodes: nodes.list().await?,
+            leases: nodes.leases(&ids).await?,
+        })
+    }
+
+    fn lease(&self, id: Option<&str>) -> Option<&LeaseRow> {
+        self.leases
+            .iter()
+            .find(|lease| Some(lease.workspace.as_str()) == id)
+    }
+}
+
+async fn status(as_json: bool) -> anyhow::Result<ExitCode> {
     let state = state::directory()?;
+    let named = state.named()?;
+    // Without its database, this node has a status all the same.
+    let others = Others::of(&state, &named).await.unwrap_or_else(|error| {
+        console::complain(&format!("other nodes are not known: {error:#}"));
+        Others::default()
+    });
     let node = NodeRecord::of(&state);
     let mut workspaces = Vec::new();
-    for NamedWorkspace { name, root, .. } in state.named()? {
+    for NamedWorkspace { name, root, id } in named {
         let server = Workspace::at(&root, state.clone())?.holder();
-        workspaces.push((name, root, server));
+        let lease = others.lease(id.as_deref());
+        workspaces.push((name, root, server, lease));
     }
     if as_json {
-        let workspaces = workspaces.iter().map(|(name, root, server)| {
+        let workspaces = workspaces.iter().map(|(name, root, server, lease)| {
             json!({
                 "name": name,
                 "path": root,
                 "pid": server.as_ref().map(|server| server.pid),
                 "version": server.as_ref().and_then(|server| server.version.as_deref()),
                 "startedAt": server.as_ref().map(|server| &server.started_at),
+                "lease": lease.map(|lease| json!({
+                    "machine": lease.machine,
+                    "fence": lease.fence,
+                    "remainingSeconds": lease.remaining,
+                })),
             })
         });
-        console::data(&json!({ "node": node, "workspaces": workspaces.collect::<Vec<_>>() }));
+        let nodes = others.nodes.iter().map(|node| {
+            json!({ "id": node.id, "machine": node.machine, "version": node.version, "ageSeconds": node.age })
+        });
+        console::data(&json!({
+            "node": node,
+            "nodes": nodes.collect::<Vec<_>>(),
+            "workspaces": workspaces.collect::<Vec<_>>(),
+        }));
     } else {
         match &node {
             Some(NodeRecord {
@@ -175,15 +227,29 @@ fn status(as_json: bool) -> anyhow::Result<ExitCode> {
             )),
             None => console::say("No node runs; `bobbin node` starts one."),
         }
-        for (name, root, server) in &workspaces {
-            let server = server.as_ref();
-            let server = server.map_or_else(
-                || "no server".to_owned(),
-                |server| {
+        for NodeRow {
+            machine,
+            version,
+            age,
+            ..
+        } in &others.nodes
+        {
+            console::say(&format!("  node {machine}, {version}, seen {age:.0} s ago"));
+        }
+        for (name, root, server, lease) in &workspaces {
+            let server = match (server, lease) {
+                (Some(server), _) => {
                     let version = server.version.as_deref().unwrap_or("of an earlier version");
                     format!("process {}, {version}", server.pid)
-                },
-            );
+                }
+                (None, Some(lease)) if lease.remaining > 0.0 => {
+                    format!(
+                        "on {}, for {:.0} s if not renewed",
+                        lease.machine, lease.remaining
+                    )
+                }
+                (None, _) => "no server".to_owned(),
+            };
             console::say(&format!("  {name:20} {}  {server}", root.display()));
         }
     }

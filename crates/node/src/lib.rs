@@ -6,6 +6,7 @@
 //!
 //! Has no state but its record (`bobbin_workspace::NodeRecord`): the names of workspaces and the paired browsers are files of the state directory.
 
+mod cluster;
 mod list;
 mod methods;
 mod node;
@@ -13,5 +14,7 @@ mod relay;
 mod supervisor;
 pub mod wire;
 
+pub use bobbin_store_postgres::{LeaseRow, NodeRow};
+pub use cluster::Member;
 pub use methods::ask;
 pub use node::{Settings, run};

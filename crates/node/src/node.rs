@@ -14,6 +14,7 @@ use bobbin_workspace::{NamedWorkspace, NodeLock, NodeRecord, StateDirectory, Wor
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::cluster::Member;
 use crate::list::WorkspaceList;
 use crate::methods::NodeClients;
 use crate::relay::Relay;
@@ -41,6 +42,8 @@ pub struct Settings {
     pub listen: Listen,
     /// How it starts servers.
     pub launch: LaunchOf,
+    /// This node among those of its database, if it has one.
+    pub member: Option<Member>,
 }
 
 /// The values that its tasks share.
@@ -82,7 +85,7 @@ impl Shared {
 ///
 /// # Errors
 /// A node runs already, the address cannot be listened on, or a file of the state directory cannot be written.
-pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::Result<()> {
+pub async fn run(mut settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let Some(mut lock) = NodeLock::take(&settings.state)? else {
         match NodeRecord::of(&settings.state) {
@@ -98,6 +101,7 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
     let shown = bound.shown();
     let local = LocalListener::bind(settings.state.path(), SOCKET)?;
     let stop = CancellationToken::new();
+    let member = settings.member.take();
     let shared = Arc::new(Shared {
         is_open: !bound.address().ip().is_loopback(),
         list: WorkspaceList::new(settings.state.clone()),
@@ -129,6 +133,7 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
     let cut = CancellationToken::new();
     let serving = bound.with_cut(cut.clone()).serve(router, is_ready, stop.clone());
     let local = local.run(own, stop.clone());
+    let member = member.map(|member| tokio::spawn(member.run(shared.clone())));
     greet(&shared.shown);
     let all = async { tokio::join!(serving, local) };
     tokio::pin!(all);
@@ -144,6 +149,9 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
     }
     shared.stop.cancel();
     shared.supervisors.ended().await;
+    if let Some(member) = member {
+        member.await?;
+    }
     drop(lock);
     Ok(())
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use bobbin_config::{Config, PasswordPlace};
 use bobbin_store::{ScheduleStore, Store};
-use bobbin_store_postgres::{Access, Holder, OpenError, PostgresStore};
+use bobbin_store_postgres::{Access, Holder, Nodes, OpenError, PostgresStore};
 use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
-use bobbin_workspace::Workspace;
+use bobbin_workspace::{StateDirectory, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit;
@@ -44,7 +44,7 @@ pub(crate) async fn open(
         let options = bobbin_store_postgres::Options {
             folder: directory.map(|directory| bobbin_store_postgres::ServedFolder { path, directory }),
             lease: config.database.lease,
-            ..bobbin_store_postgres::Options::of(workspace.id()?, holder(workspace)?)
+            ..bobbin_store_postgres::Options::of(workspace.id()?, holder(workspace.state_directory())?)
         };
         let opened = PostgresStore::open(&access, options).await;
         return match opened {
@@ -62,10 +62,21 @@ pub(crate) async fn open(
     Ok(OpenStore::of(store))
 }
 
-/// Returns who this server is to others of the database.
-fn holder(workspace: &Workspace) -> anyhow::Result<Holder> {
+/// Returns the configured PostgreSQL as nodes use it, and who this one is; `None` without one.
+///
+/// # Errors
+/// The address or the password cannot be used, or the state directory cannot be written.
+pub fn nodes(config: &Config, state: &StateDirectory) -> anyhow::Result<Option<(Nodes, Holder)>> {
+    match access(config)? {
+        Some(access) => Ok(Some((Nodes::new(access), holder(state)?))),
+        None => Ok(None),
+    }
+}
+
+/// Returns who servers and nodes of this state directory are to others of the database.
+fn holder(state: &StateDirectory) -> anyhow::Result<Holder> {
     Ok(Holder {
-        id: workspace.state_directory().id()?,
+        id: state.id()?,
         machine: nix::unistd::gethostname()?.to_string_lossy().into_owned(),
     })
 }

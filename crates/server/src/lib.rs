@@ -8,7 +8,7 @@ pub mod config;
 pub mod config_files;
 mod confine;
 pub mod console;
-mod database;
+pub mod database;
 pub mod doctor;
 pub mod eca;
 pub mod environment;

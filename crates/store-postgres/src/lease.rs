@@ -125,7 +125,7 @@ impl Term {
 
     /// Gives the lease up, so that another server need not wait.
     async fn give_up(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        sqlx::query("UPDATE lease SET expires_at = clock_timestamp() WHERE workspace = $1 AND fence = $2")
+        sqlx::query("UPDATE lease SET holder = '', expires_at = clock_timestamp() WHERE workspace = $1 AND fence = $2")
             .bind(&*self.workspace)
             .bind(self.fence)
             .execute(connection)
@@ -288,7 +288,7 @@ mod tests {
     async fn steal(connection: &mut PgConnection, holder: &Holder) -> Term {
         let workspace: Arc<str> = "it's".into();
         sqlx::raw_sql("BEGIN").execute(&mut *connection).await.unwrap();
-        let taken = take(connection, &workspace, holder, Duration::from_secs(60)).await;
+        let taken = take(connection, &workspace, holder, Duration::from_mins(1)).await;
         let term = taken.unwrap().unwrap();
         sqlx::query("INSERT INTO stolen (fence, written) SELECT $1, count(*) FROM written WHERE fence = $1")
             .bind(term.fence - 1)
@@ -307,6 +307,7 @@ mod tests {
         let access = Access::parse(&server.database("steals"), None).unwrap();
         let mut main = access.options().connect().await.unwrap();
         let tables = concat!(
+            include_str!("../../../migrations/postgres/0001_first.sql"),
             include_str!("../../../migrations/postgres/0002_lease.sql"),
             "CREATE TABLE written (fence bigint NOT NULL); CREATE INDEX ON written (fence);",
             "CREATE TABLE stolen (fence bigint PRIMARY KEY, written bigint NOT NULL);",

@@ -98,13 +98,7 @@ pub(crate) async fn open(access: &Access, options: &Options) -> Result<Opened, O
             found: version,
         });
     }
-    MIGRATIONS.run(&pool).await.map_err(|error| match error {
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => failed(error),
-        error => unusable(
-            access,
-            format!("{error}; it may have been written by a newer version"),
-        ),
-    })?;
+    migrate(access, &pool).await?;
     let mut connection = pool.acquire().await.map_err(failed)?;
     let taken = Instant::now();
     let workspace: Arc<str> = options.workspace.as_str().into();
@@ -118,6 +112,19 @@ pub(crate) async fn open(access: &Access, options: &Options) -> Result<Opened, O
         .map_err(|failure| unusable(access, StoreError::from(failure).to_string()))?;
     drop(connection);
     Ok(Opened { pool, term, taken })
+}
+
+/// Makes the tables, or changes them to the current schema.
+pub(crate) async fn migrate(access: &Access, pool: &PgPool) -> Result<(), OpenError> {
+    MIGRATIONS.run(pool).await.map_err(|error| match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+            unusable(access, error.to_string())
+        }
+        error => unusable(
+            access,
+            format!("{error}; it may have been written by a newer version"),
+        ),
+    })
 }
 
 /// Ends what ended with the last holder, and binds the workspace to the served folder.
@@ -176,7 +183,7 @@ async fn serve_folder(
     .map(drop)
 }
 
-fn unusable(access: &Access, reason: String) -> OpenError {
+pub(crate) fn unusable(access: &Access, reason: String) -> OpenError {
     OpenError::Unusable {
         database: access.to_string(),
         reason,

@@ -32,14 +32,17 @@ impl Tea {
         PostgresStore::open(&self.access, options).await
     }
 
-    /// Executes a statement and returns its first row.
-    fn query(&self, statement: &str) -> String {
-        self.server.query(self.name, statement).trim().to_owned()
+    /// Executes a statement and returns its first row. The stores go on meanwhile.
+    async fn query(&self, statement: &'static str) -> String {
+        let (server, name) = (self.server, self.name);
+        let row = tokio::task::spawn_blocking(move || server.query(name, statement));
+        row.await.unwrap().trim().to_owned()
     }
 
     /// Ends the time of the lease, as if its holder had been frozen.
-    fn expire(&self) {
-        self.query("UPDATE lease SET expires_at = now() - interval '1 second'");
+    async fn expire(&self) {
+        self.query("UPDATE lease SET expires_at = now() - interval '1 second'")
+            .await;
     }
 }
 
@@ -49,7 +52,7 @@ fn renamed(name: &str) -> Vec<Event> {
     }]
 }
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn of_eight_servers_that_start_at_once_one_has_the_workspace() {
@@ -87,7 +90,8 @@ async fn a_machine_takes_its_own_lease_at_once_with_the_next_fence() {
     let mut after = Writer::start(&next, "thread_2", me()).await;
     after.write(renamed("after")).await.unwrap();
     let fences = tea
-        .query("SELECT string_agg(DISTINCT thread_id || fence, ',' ORDER BY thread_id || fence) FROM event");
+        .query("SELECT string_agg(DISTINCT thread_id || fence, ',' ORDER BY thread_id || fence) FROM event")
+        .await;
     assert_eq!(fences, "thread_11,thread_22");
     next.close().await;
 }
@@ -98,11 +102,12 @@ async fn nothing_of_an_earlier_holder_is_stored_at_any_entrance() {
     let tea = Tea::new(server, "late");
     let frozen = tea.open("a", LONG).await.unwrap();
     let mut writer = Writer::start(&frozen, "thread_1", me()).await;
-    tea.expire();
+    // As if its time were over; otherwise it could renew the lease first.
+    tea.query("UPDATE lease SET holder = 'b'").await;
     let next = tea.open("b", LONG).await.unwrap();
     let before = tea.query(
         "SELECT (SELECT count(*) FROM event), (SELECT count(*) FROM schedule), (SELECT count(*) FROM thread)",
-    );
+    ).await;
     let change = ScheduleChange::Put(ScheduleEntry {
         kind: "job".to_owned(),
         id: "late".to_owned(),
@@ -122,7 +127,7 @@ async fn nothing_of_an_earlier_holder_is_stored_at_any_entrance() {
     ));
     let after = tea.query(
         "SELECT (SELECT count(*) FROM event), (SELECT count(*) FROM schedule), (SELECT count(*) FROM thread)",
-    );
+    ).await;
     assert_eq!(before, after);
     // It learns at once, and not only at its next renewal.
     let mut lease = frozen.lease().unwrap();
@@ -140,13 +145,13 @@ async fn a_holder_whose_time_is_over_renews_if_nobody_else_has_come() {
     let tea = Tea::new(server, "over");
     let store = tea.open("a", LONG).await.unwrap();
     let mut writer = Writer::start(&store, "thread_1", me()).await;
-    tea.expire();
+    tea.expire().await;
     // Whether this one is stored depends on who comes first.
     let first = writer.write(renamed("first")).await;
     assert!(matches!(first, Ok(()) | Err(StoreError::NotHeld)), "{first:?}");
     let left = "SELECT expires_at > now() + interval '30 seconds' FROM lease";
     let renewed = async {
-        while tea.query(left) != "t" {
+        while tea.query(left).await != "t" {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

@@ -4,6 +4,7 @@
 mod database;
 #[cfg(test)]
 mod lease;
+#[cfg(test)]
 mod proxy;
 #[cfg(test)]
 mod story;

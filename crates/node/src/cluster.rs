@@ -1,0 +1,84 @@
+//! The database that nodes of several machines use: a node says that it is there, and goes on with workspaces whose machine
+//! is gone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_store_postgres::{Holder, LeaseRow, Nodes};
+use tokio::time::{Instant, sleep};
+
+use crate::node::Shared;
+
+/// How often a node looks at the leases: what its users wait for when another machine is gone, beside the rest of the lease.
+const LOOK: Duration = Duration::from_secs(2);
+/// Pause before a workspace is taken over again whose server did not start, or did not stay.
+const AGAIN: Duration = Duration::from_mins(1);
+
+/// This node among those of its database.
+pub struct Member {
+    /// The database.
+    pub nodes: Nodes,
+    /// This node.
+    pub own: Holder,
+}
+
+impl Member {
+    /// Runs until the node stops. Then others see that it has ended.
+    pub(crate) async fn run(mut self, shared: Arc<Shared>) {
+        let mut is_away = false;
+        let mut taken_over = HashMap::new();
+        loop {
+            let looked = self.look(&shared, &mut taken_over).await;
+            if let Err(error) = &looked
+                && !is_away
+            {
+                tracing::warn!("the database of the nodes is away: {error:#}");
+            }
+            is_away = looked.is_err();
+            tokio::select! {
+                () = sleep(LOOK) => {}
+                () = shared.stop.cancelled() => break,
+            }
+        }
+        if let Err(error) = self.nodes.leave(&self.own).await {
+            tracing::info!("other nodes see this one for a few seconds more: {error}");
+        }
+    }
+
+    /// Says that the node is there, and takes over what has been abandoned. `taken_over` has the workspaces for which it has
+    /// just done so.
+    async fn look(
+        &mut self,
+        shared: &Arc<Shared>,
+        taken_over: &mut HashMap<String, Instant>,
+    ) -> anyhow::Result<()> {
+        self.nodes.announce(&self.own, env!("CARGO_PKG_VERSION")).await?;
+        let state = shared.settings.state.clone();
+        let named = tokio::task::spawn_blocking(move || state.named()).await??;
+        let ids: Vec<String> = named.iter().filter_map(|named| named.id.clone()).collect();
+        let leases = self.nodes.leases(&ids).await?;
+        taken_over.retain(|_, at| at.elapsed() < AGAIN);
+        let is_abandoned = |lease: &&LeaseRow| lease.is_abandoned(&self.own.id);
+        for lease in leases.iter().filter(is_abandoned) {
+            if taken_over.contains_key(&lease.workspace) {
+                continue;
+            }
+            taken_over.insert(lease.workspace.clone(), Instant::now());
+            let is_it = |id: &String| *id == lease.workspace;
+            let Some(named) = named.iter().find(|named| named.id.as_ref().is_some_and(is_it)) else {
+                continue;
+            };
+            tracing::warn!(
+                name = named.name,
+                machine = lease.machine,
+                "the machine that served a workspace is gone: this one takes over"
+            );
+            match shared.workspace(named) {
+                Ok(workspace) => shared.supervisors.supervise(shared, &workspace),
+                Err(error) => tracing::warn!(name = named.name, "a workspace is not served: {error:#}"),
+            }
+        }
+        Ok(())
+    }
+}
