@@ -136,6 +136,7 @@ impl Bench {
             approval: open,
             decision: Decision::Accept,
             client: "test".into(),
+            actor: bobbin_model::Actor::Owner,
         };
         answer(&self.thread, |reply| Command::Answer { answer: given, reply }).await;
     }

@@ -114,6 +114,8 @@ mod ordering;
 #[cfg(test)]
 mod overload;
 #[cfg(test)]
+mod people;
+#[cfg(test)]
 mod pictures;
 #[cfg(test)]
 mod plugin;

@@ -10,6 +10,7 @@ use bobbin_peer::{
     PeerOptions, Responder, Transport,
 };
 use bobbin_session::{Connection, ConnectionOptions, Handler};
+use tokio_util::sync::CancellationToken;
 
 use crate::dialect::Acp;
 use crate::greeting::greeting;
@@ -31,6 +32,7 @@ pub async fn serve(transport: Transport, host: Arc<dyn Host>) {
         peer: options(),
         handshake: host.handshake(),
         endpoint: "Acp".to_owned(),
+        until: CancellationToken::new(),
     };
     let handler = Arc::new(AcpHandler { host: host.clone() });
     bobbin_session::serve(transport, options, host.ended(), handler).await;

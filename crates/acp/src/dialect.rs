@@ -6,7 +6,9 @@ use bobbin_acp_wire::ClientCapabilities;
 use bobbin_agent_api::engines::EngineList;
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::{EditorModels, MAX_READERS};
-use bobbin_model::{Approval, ClientKeys, Decision, Event, Question, QuestionAnswer, ThreadId, TurnFeatures};
+use bobbin_model::{
+    Actor, Approval, ClientKeys, Decision, Event, Question, QuestionAnswer, ThreadId, TurnFeatures,
+};
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, LogSource};
 use futures_util::FutureExt;
@@ -128,6 +130,10 @@ impl Dialect for Acp {
 
     fn is_asked(&self) -> bool {
         self.asks_questions
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::Owner
     }
 
     fn client_name(&self) -> String {

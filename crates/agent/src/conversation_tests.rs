@@ -33,6 +33,7 @@ fn user(text: &str) -> ItemBody {
         delivery: DeliveryMode::Normal,
         client_message_id: None,
         sender: None,
+        actor: None,
         trigger: None,
         channel_name: None,
         channel_context: None,

@@ -123,6 +123,7 @@ impl TurnRun {
                 delivery: DeliveryMode::Guidance,
                 client_message_id: None,
                 sender: None,
+                actor: None,
                 trigger: None,
                 channel_name: None,
                 channel_context: None,

@@ -266,6 +266,10 @@ impl Maker {
                     Some(label) if message.text.is_empty() => label.clone(),
                     _ => message.text.clone(),
                 };
+                let text = match &message.actor {
+                    Some(person) => format!("{person}: {text}"),
+                    None => text,
+                };
                 let pictures = message.images.as_ref().map_or(0, Vec::len);
                 self.push(Body::User { text, pictures }, is_done);
             }

@@ -13,8 +13,8 @@ use clap_complete::Shell;
 
 use crate::{
     acp, chat, codex, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub,
-    models, node, plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers, trust,
-    turns,
+    models, node, people, plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers,
+    trust, turns,
 };
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
@@ -150,8 +150,10 @@ enum Command {
     Setup(setup::Setup),
     /// Say what configuration files can have.
     Config(config::ConfigCommand),
-    /// Print the token that clients present, which is yours for all workspaces.
+    /// Print the token that clients present, which is yours for all workspaces, or make one for somebody else.
     Token(token::Token),
+    /// Give other people roles on your servers, list them, take their roles back.
+    People(people::People),
     /// Open the page of the server that runs in the workspace, and let the browser in.
     Open(devices::Open),
     /// Let a browser on another device in: shows an address and a QR code.
@@ -270,6 +272,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Setup(setup)) => setup::run(setup).await,
         Some(Command::Config(command)) => config::run(command),
         Some(Command::Token(token)) => token::run(&token),
+        Some(Command::People(people)) => people::run(people).await,
         Some(Command::Open(open)) => devices::open(open).await,
         Some(Command::Pair(pair)) => devices::pair(pair).await,
         Some(Command::Devices(command)) => devices::run(&command),

@@ -16,7 +16,9 @@ use bobbin_server::attach;
 use bobbin_server::signals::Signals;
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::{state, telemetry};
-use bobbin_transport::{Access, Admission, Connections, Listener, ROOT_WEB_SOCKET, Router, web_socket};
+use bobbin_transport::{
+    Access, Admission, Caller, Connections, Listener, ROOT_WEB_SOCKET, Router, web_socket,
+};
 use bobbin_workspace::Workspace;
 use clap::Args;
 use futures_util::FutureExt as _;
@@ -53,7 +55,7 @@ struct Relay {
 }
 
 impl Connections for Relay {
-    fn serve(&self, client: Transport, _: bool) -> BoxFuture<'static, ()> {
+    fn serve(&self, client: Transport, _: Caller) -> BoxFuture<'static, ()> {
         let (workspace, log) = (self.workspace.clone(), self.log.clone());
         async move {
             match attach::codex(&workspace, &log).await {

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use bobbin_model::UnixMillis;
 use bobbin_node::wire::{self, Invitation, InviteParams};
 use bobbin_page::group::types::{DeviceInviteParams, DeviceInviteResult};
-use bobbin_page::{Device, DeviceFile};
+use bobbin_page::{Device, DeviceFile, Invited};
 use bobbin_workspace::{NodeRecord, State, Workspace, write_small};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -48,6 +48,9 @@ pub(crate) struct Pair {
     /// The name of the device in `bobbin devices`.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Whose device it is: somebody with a role (`bobbin people`); yours when left out.
+    #[arg(long = "for", value_name = "NAME")]
+    person: Option<String>,
 }
 
 /// Arguments of `bobbin devices`.
@@ -77,7 +80,7 @@ enum Action {
 
 /// Opens the page.
 pub(crate) async fn open(open: Open) -> anyhow::Result<ExitCode> {
-    let invited = invite(open.workspace.as_deref(), None, open.print).await?;
+    let invited = invite(open.workspace.as_deref(), Invited::default(), open.print).await?;
     let address = with_code(&invited.page_url, &invited);
     console::say(&address);
     if open.print || !has_desktop() {
@@ -96,7 +99,11 @@ pub(crate) async fn open(open: Open) -> anyhow::Result<ExitCode> {
 
 /// Shows how another device gets in.
 pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
-    let invited = invite(pair.workspace.as_deref(), pair.name.as_deref(), false).await?;
+    let device = Invited {
+        label: pair.name,
+        person: pair.person,
+    };
+    let invited = invite(pair.workspace.as_deref(), device, false).await?;
     let Some(best) = invited.remote_urls.first() else {
         bail!(
             "no other device reaches the server: it listens on this machine only, or this machine is in no network. Serve with \
@@ -136,7 +143,7 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
 /// `only_here`.
 async fn invite(
     workspace: Option<&Path>,
-    label: Option<&str>,
+    device: Invited,
     only_here: bool,
 ) -> anyhow::Result<DeviceInviteResult> {
     telemetry::start(&LogOptions::default(), "error")?;
@@ -144,7 +151,7 @@ async fn invite(
     let server = workspace.holder();
     if server.as_ref().is_none_or(State::can_listen) {
         if (workspace.name().is_some() || !only_here)
-            && let Some(invited) = invite_at_node(&workspace, label).await?
+            && let Some(invited) = invite_at_node(&workspace, &device).await?
         {
             return Ok(invited);
         }
@@ -159,7 +166,8 @@ async fn invite(
     }
     ask_running(&workspace, asking("bobbin-devices"), async |client| {
         let params = DeviceInviteParams {
-            label: label.map(str::to_owned),
+            label: device.label,
+            person: device.person,
         };
         call(client, "device/invite", &params).await
     })
@@ -169,14 +177,15 @@ async fn invite(
 /// Asks the node, where one runs: for the page of a workspace that it serves, else for the list of those that it does.
 async fn invite_at_node(
     workspace: &Workspace,
-    label: Option<&str>,
+    device: &Invited,
 ) -> anyhow::Result<Option<DeviceInviteResult>> {
     let state = state::directory()?;
     if NodeRecord::of(&state).is_none() {
         return Ok(None);
     }
     let params = InviteParams {
-        label: label.map(str::to_owned),
+        label: device.label.clone(),
+        person: device.person.clone(),
     };
     let invited: Invitation = bobbin_node::ask(&state, wire::INVITE, &params).await?;
     let name = workspace.name();
@@ -245,6 +254,7 @@ fn list(devices: &[Device], as_json: bool) {
                 "label": device.label,
                 "createdAt": time(device.created_at),
                 "lastUsedAt": time(device.last_used_at),
+                "person": device.person,
             })
         });
         return console::data(&devices.collect::<Vec<_>>());
@@ -256,10 +266,12 @@ fn list(devices: &[Device], as_json: bool) {
     }
     let minute = |at| time(at).strftime("%Y-%m-%d %H:%M").to_string();
     for device in devices {
+        let whose = device.person.as_ref().map(|person| format!("  of {person}"));
         console::say(&format!(
-            "{}  {}  paired {}, last used {} UTC",
+            "{}  {}{}  paired {}, last used {} UTC",
             device.id,
             device.label,
+            whose.unwrap_or_default(),
             minute(device.created_at),
             minute(device.last_used_at)
         ));

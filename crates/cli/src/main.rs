@@ -20,6 +20,7 @@ mod hub;
 mod models;
 mod node;
 mod other_agents;
+mod people;
 mod plugin;
 mod resume;
 mod rules;

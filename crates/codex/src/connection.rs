@@ -13,6 +13,7 @@ use bobbin_peer::{
 use bobbin_session::{Connection, ConnectionOptions, Handler};
 use serde::Deserialize;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::dialect::Codex;
 use crate::elicitation::Elicits;
@@ -36,6 +37,7 @@ pub async fn serve(transport: Transport, host: Arc<dyn Host>) {
         peer: options(),
         handshake: host.handshake(),
         endpoint: "Codex".to_owned(),
+        until: CancellationToken::new(),
     };
     let handler = Arc::new(CodexHandler { host: host.clone() });
     bobbin_session::serve(transport, options, host.ended(), handler).await;

@@ -7,8 +7,8 @@ use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::EditorModels;
 use bobbin_model::state::ThreadState;
 use bobbin_model::{
-    Approval, ApprovalId, ClientKeys, Decision, Event, ItemBody, Question, QuestionAnswer, Seq, ThreadId,
-    TurnFeatures,
+    Actor, Approval, ApprovalId, ClientKeys, Decision, Event, ItemBody, Question, QuestionAnswer, Seq,
+    ThreadId, TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, LogSource};
@@ -160,6 +160,10 @@ impl Dialect for Codex {
 
     fn is_asked(&self) -> bool {
         true
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::Owner
     }
 
     fn client_name(&self) -> String {

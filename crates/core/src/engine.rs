@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalId, ApprovalPolicy, CallPreview, Compaction, ContextUsage, ContextWindow, Decision, DynamicTool,
-    Inquiry, Item, ItemBody, ItemId, LiveTurn, Mode, Plan, PlanChange, Question, QuestionAnswer,
+    Actor, ApprovalId, ApprovalPolicy, CallPreview, Compaction, ContextUsage, ContextWindow, Decision,
+    DynamicTool, Inquiry, Item, ItemBody, ItemId, LiveTurn, Mode, Plan, PlanChange, Question, QuestionAnswer,
     SubAgentProgress, ThreadConfig, ThreadHeader, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
     UserInputRequest,
 };
@@ -536,4 +536,6 @@ pub struct Answer {
     pub decision: Decision,
     /// Name of the client that gave it.
     pub client: String,
+    /// On whose behalf.
+    pub actor: Actor,
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_model::{ApprovalPolicy, ThreadConfig, TurnFeatures, Worktree};
+use bobbin_model::{ApprovalPolicy, Need, ThreadConfig, TurnFeatures, Worktree};
 use parking_lot::Mutex;
 
 use crate::Limits;
@@ -15,6 +15,8 @@ use bobbin_agent_api::policy::{NoRules, Policy};
 use bobbin_agent_api::tool::{OutsideWorkspace, ToolEnvironment};
 use bobbin_agent_api::undo::Undo;
 
+/// Tools whose effects outlive a Turn and have the rights of the server's owner: jobs run later in nobody's name.
+const TOOLS_OF_OWNERS: [&str; 1] = ["Cron"];
 /// Most symbolic links on the way to a folder, like the system's own limit.
 const MAX_LINKS: usize = 40;
 
@@ -176,13 +178,18 @@ impl Settings {
     }
 
     /// Returns the approval policy of a Thread for a Turn with these features. `Default` stands for `Ask`, which is never
-    /// returned.
+    /// returned. In a Turn of somebody who does not own the server nothing runs unconfined without an answer.
     pub fn approval_policy_of(&self, config: Option<&ThreadConfig>, turn: &TurnFeatures) -> ApprovalPolicy {
-        match config.and_then(|config| config.approval_policy) {
+        let policy = match config.and_then(|config| config.approval_policy) {
             None | Some(ApprovalPolicy::Default) if turn.person => self.approval_policy.for_person(),
             None | Some(ApprovalPolicy::Default) => self.approval_policy.get(),
             Some(ApprovalPolicy::Ask) => ApprovalPolicy::Default,
             Some(policy) => policy,
+        };
+        if turn.actor.may(Need::Own) {
+            policy
+        } else {
+            policy.stricter(ApprovalPolicy::Sandboxed)
         }
     }
 
@@ -268,7 +275,11 @@ impl Settings {
     /// folder of its own.
     pub fn environment_of(&self, config: Option<&ThreadConfig>, turn: &TurnFeatures) -> ToolEnvironment {
         let approvals = self.approval_policy_of(config, turn);
-        let config = config.cloned().unwrap_or_default();
+        let mut config = config.cloned().unwrap_or_default();
+        if !turn.actor.may(Need::Own) {
+            let denied = config.tool_deny_list.get_or_insert_default();
+            denied.extend(TOOLS_OF_OWNERS.map(str::to_owned));
+        }
         let root = config
             .workspace_override
             .as_deref()

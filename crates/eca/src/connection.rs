@@ -14,6 +14,7 @@ use bobbin_peer::{
 };
 use bobbin_session::{Connection, ConnectionOptions, Handler};
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use crate::diagnostics::PeerDiagnostics;
 use crate::dialect::Eca;
@@ -53,6 +54,7 @@ pub async fn serve(transport: Transport, host: Arc<dyn Host>) -> End {
         peer: options(),
         handshake: host.handshake(),
         endpoint: "Eca".to_owned(),
+        until: CancellationToken::new(),
     };
     let handler = Arc::new(EcaHandler {
         host: host.clone(),

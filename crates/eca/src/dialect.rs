@@ -11,7 +11,7 @@ use bobbin_agent_api::{ConfigNews, ConfigValueNews};
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::{MAX_READERS, NoticeKind};
 use bobbin_model::{
-    Approval, ApprovalPolicy, ClientKeys, Decision, Effort, Event, Mode, Question, QuestionAnswer,
+    Actor, Approval, ApprovalPolicy, ClientKeys, Decision, Effort, Event, Mode, Question, QuestionAnswer,
     ServerState, TerminalChange, ThreadId, ToolServer, TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
@@ -266,6 +266,10 @@ impl Dialect for Eca {
             question::ask(peer, &chat, question).await
         }
         .boxed()
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::Owner
     }
 
     fn client_name(&self) -> String {

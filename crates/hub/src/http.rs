@@ -69,7 +69,9 @@ pub(crate) async fn admit(
     };
     access.guesses().denied(denied).await;
     match denied {
-        Denied::Host | Denied::Origin | Denied::PageHost => HubError::Forbidden.into_response(),
+        Denied::Host | Denied::Origin | Denied::PageHost | Denied::NoRole => {
+            HubError::Forbidden.into_response()
+        }
         Denied::NoToken | Denied::WrongToken | Denied::WrongTicket => HubError::Unauthorized.into_response(),
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_framing::Transport;
-use bobbin_model::ClientKeys;
+use bobbin_model::{Actor, ClientKeys};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,8 @@ pub struct Hello {
     pub dialect: Dialect,
     /// The folder that the client means, absolute, without links.
     pub folder: PathBuf,
-    /// On whose behalf the client acts.
+    /// On whose behalf the client acts. A node says so of the clients that it has authenticated; every other program that
+    /// can send this line is the user's own.
     pub actor: Actor,
     /// The client's process.
     pub pid: u32,
@@ -62,14 +63,6 @@ pub enum Dialect {
     Codex,
     /// Requests about the server itself: [`CONTROL_LEAVE`](crate::CONTROL_LEAVE), [`CONTROL_LISTEN`](crate::CONTROL_LISTEN).
     Control,
-}
-
-/// On whose behalf a client acts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Actor {
-    /// The user whose server it is.
-    Owner,
 }
 
 impl Hello {

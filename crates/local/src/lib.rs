@@ -11,6 +11,6 @@ mod launch;
 mod version;
 
 pub use control::{CONTROL_LEAVE, CONTROL_LISTEN, CONTROL_WAIT, Leave, Left, ListenRequest, Opened};
-pub use hello::{Actor, Dialect, Hello, Relayed, SOCKET};
+pub use hello::{Dialect, Hello, Relayed, SOCKET};
 pub use join::{JoinError, Joined, connect, end, ended, join};
 pub use launch::{Launch, LaunchError, Ready, Report};

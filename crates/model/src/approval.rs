@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalId, ItemId, TurnId, UnixMillis};
+use crate::{Actor, ApprovalId, ItemId, Person, TurnId, UnixMillis};
 
 /// Kind of operation that needs a user's permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -137,6 +137,13 @@ impl fmt::Display for Decision {
 pub enum DecidedBy {
     /// A client; its name.
     Client(String),
+    /// A person other than the user whose server it is.
+    Person {
+        /// The name of the client.
+        client: String,
+        /// The person.
+        person: Box<Person>,
+    },
     /// The answer to another Approval, which covered this one too.
     SameScope(ApprovalId),
     /// The Turn was interrupted.
@@ -147,6 +154,16 @@ pub enum DecidedBy {
     Policy,
     /// The call got its result without an answer.
     CallEnded,
+}
+
+impl DecidedBy {
+    /// Returns the record of an answer that a client has given for an actor.
+    pub fn client(client: String, actor: Actor) -> Self {
+        match actor {
+            Actor::Owner => Self::Client(client),
+            Actor::Person(person) => Self::Person { client, person },
+        }
+    }
 }
 
 /// The condition of an answer that covers commands by their programs.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::input::display_text;
 use crate::{
     ApprovalId, ApprovalKind, BackgroundReason, CallPreview, Decision, DynamicToolCall, InputPart, Inquiry,
-    ItemId, Json, Sender, ThreadId, TurnId, UnixMillis,
+    ItemId, Json, Person, Sender, ThreadId, TurnId, UnixMillis,
 };
 
 /// The start of the id of a call whose command a user has typed.
@@ -110,6 +110,9 @@ pub struct UserMessage {
     /// Who sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
+    /// The person who sent it, unless that is the user whose server it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Person>,
     /// What sent it, where no user did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Box<Trigger>>,
@@ -377,6 +380,9 @@ pub enum ItemBody {
         approved: bool,
         /// The answer.
         decision: Decision,
+        /// The person who gave it, unless that is the user whose server it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        actor: Option<Box<Person>>,
     },
     /// A question of the model to the user.
     UserInputRequest(Box<UserInputRequest>),

@@ -6,6 +6,7 @@
 //! Start with [`state::ThreadState`]: `decide_*` methods turn commands into [`event::Event`]s, `apply` turns events
 //! into state. [`event::Event`] is also the stored form, see [`event::PAYLOAD_VERSION`].
 
+pub mod actor;
 pub mod approval;
 pub mod client_keys;
 pub mod config;
@@ -31,6 +32,7 @@ pub mod tool_server;
 pub mod turn;
 pub mod visible;
 
+pub use actor::{Actor, Need, Person, Role};
 pub use approval::{
     Approval, ApprovalKind, ApprovalPolicy, Coverage, DecidedBy, Decision, Judgement, Scope, StandingAnswer,
 };

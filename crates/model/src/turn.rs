@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientKeys, Effort, Item, SandboxProfile, TurnId, UnixMillis};
+use crate::{Actor, ClientKeys, Effort, Item, SandboxProfile, TurnId, UnixMillis};
 
 /// Status of a Turn: `running`, `waitingApproval` and `waitingInput` in turns, then exactly one of the others for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
@@ -181,6 +181,9 @@ pub struct TurnFeatures {
     /// The command line that a user typed: the Turn runs it, and no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// Who has started it.
+    #[serde(default, skip_serializing_if = "Actor::is_owner")]
+    pub actor: Actor,
     /// The keys that its client has. After a restart the server's own count alone.
     #[serde(skip)]
     pub keys: ClientKeys,

@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use bobbin_model::{Need, Role};
+
 use crate::DecodeError;
 
 /// Longest id or name that a message quotes. Clients choose them, and they have no limit of their own.
@@ -77,6 +79,9 @@ error_codes! {
     NotInitialized = -32002, "Not initialized";
     /// A second `initialize`.
     AlreadyInitialized = -32003, "Already initialized";
+    /// Extension: the role of the client's user does not cover the method, or a member that the message names. `data.need` is
+    /// the right that is missing, `data.role` the role.
+    Forbidden = -32004, "Forbidden: {}";
     /// Unknown Thread; also used for unknown queued inputs and terminal sessions.
     ThreadNotFound = -32010, "Thread not found: {}";
     /// The Thread is paused or archived where an active one is needed.
@@ -226,6 +231,10 @@ pub struct ErrorData {
     /// Of a change of configuration files: `configLayerReadonly`, `configVersionConflict`, `configValidationError` or
     /// `configSchemaUnknownKey`.
     pub config_write_error_code: Option<String>,
+    /// Extension, on `-32004`: the right that the request needs, `prompt`, `approve` or `own`.
+    pub need: Option<String>,
+    /// Extension, on `-32004`: the role of the client's user.
+    pub role: Option<Role>,
     /// Extension, on `-32001`: milliseconds after which a retry is worth it.
     pub retry_after_ms: Option<u64>,
 }
@@ -290,6 +299,22 @@ impl RpcError {
     pub fn config_write(detail: impl Into<String>, code: &str) -> Self {
         let mut error = Self::invalid_request(detail);
         error.data.get_or_insert_default().config_write_error_code = Some(code.to_owned());
+        error
+    }
+
+    /// `-32004`: a role does not cover a method or a member of its params.
+    pub fn forbidden(what: &str, need: Need, role: Role) -> Self {
+        let mut error = Self::about(ErrorCode::Forbidden, what);
+        let data = error.data.get_or_insert_default();
+        let (least, own) = (need.role().word(), role.word());
+        let detail = format!(
+            "'{what}' needs the role {least}, and yours is {own}. The owner of the server can give it to you: \
+             `bobbin people add NAME --role {least}`."
+        );
+        data.fallback_text.clone_from(&detail);
+        data.detail = Some(detail);
+        data.need = Some(need.word().to_owned());
+        data.role = Some(role);
         error
     }
 

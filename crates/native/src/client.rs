@@ -7,7 +7,7 @@ use bobbin_agent_api::tool::ToolEnvironment;
 use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, StartedTurn, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{ClientKeys, InputPart, Sender, ThreadId, ThreadState, TurnFeatures};
+use bobbin_model::{Actor, ClientKeys, InputPart, Sender, ThreadId, ThreadState, TurnFeatures};
 use bobbin_native_wire::handshake::capabilities::ClientCapabilities;
 use bobbin_native_wire::handshake::types::ClientRequestId;
 use bobbin_native_wire::thread::types::Thread;
@@ -83,6 +83,11 @@ impl Client {
     /// Returns the endpoint that the client came through.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// Returns on whose behalf the client acts.
+    pub fn actor(&self) -> &Actor {
+        self.endpoint.actor()
     }
 
     /// Returns the client's session, which has its subscriptions.

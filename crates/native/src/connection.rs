@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::{ServerProcess, Services};
 use bobbin_core::Threads;
-use bobbin_model::ClientKeys;
+use bobbin_model::{Actor, ClientKeys};
 use bobbin_native_wire::handshake::capabilities::ServerCapabilities;
 use bobbin_native_wire::handshake::types::{
     InitializeParams, InitializeResult, PROTOCOL_VERSION, ServerInfo,
@@ -21,6 +21,7 @@ use bobbin_peer::{
 use bobbin_session::{Connection, ConnectionOptions, Handler};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::answers::Answers;
 use crate::client::{self, Client};
@@ -58,9 +59,21 @@ pub enum Endpoint {
     WebSocket {
         /// Whether no other machine can read or change its bytes on their way.
         is_private: bool,
+        /// On whose behalf its client acts.
+        actor: Actor,
     },
     /// The pipes of an adapter that the server started for the external channel of this name.
     Adapter(Arc<str>),
+}
+
+impl Endpoint {
+    /// Returns on whose behalf the clients of this endpoint act.
+    pub fn actor(&self) -> &Actor {
+        match self {
+            Self::WebSocket { actor, .. } => actor,
+            Self::Stdio | Self::Local(_) | Self::Adapter(_) => &Actor::Owner,
+        }
+    }
 }
 
 /// The declaration of a program of the server's user, sent before its handshake.
@@ -108,6 +121,16 @@ impl Server {
 
 /// Serves one connection until it ends.
 pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>) {
+    serve_until(transport, endpoint, server, CancellationToken::new()).await;
+}
+
+/// As [`serve`]. Once `until` is cancelled, the client may no longer be connected.
+pub async fn serve_until(
+    transport: Transport,
+    endpoint: Endpoint,
+    server: Arc<Server>,
+    until: CancellationToken,
+) {
     let process = server.services.process.clone();
     let _open = process.as_ref().map(ServerProcess::connection);
     let options = ConnectionOptions {
@@ -117,6 +140,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
             Endpoint::Local(_) | Endpoint::WebSocket { .. } | Endpoint::Adapter(_) => Some(HANDSHAKE),
         },
         endpoint: format!("{endpoint:?}"),
+        until,
     };
     let threads = server.threads.clone();
     let handler = Arc::new(NativeHandler {
@@ -225,7 +249,11 @@ impl NativeHandler {
         let params: InitializeParams = lenient::params(request.params.as_deref())?;
         let name = &params.client_info.name;
         tracing::info!(client = &name[..name.floor_char_boundary(64)], "client connected");
-        let native = Arc::new(Native::new(params, self.server.groups.clone()));
+        let native = Arc::new(Native::new(
+            params,
+            self.server.groups.clone(),
+            self.endpoint.actor().clone(),
+        ));
         *answered = Some(native.clone());
         Ok(native)
     }

@@ -152,6 +152,7 @@ pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> QueuedTurnInpu
             .collect(),
         display_text: model::input::display_text(&entry.native),
         sender: entry.sender.clone(),
+        actor: entry.features.actor.person().cloned(),
         client_user_message_id: entry.client_message_id.clone(),
         status: entry.status,
         created_at: time(entry.created_at),
@@ -361,10 +362,12 @@ fn payload(body: &model::ItemBody) -> ItemPayload {
             request_id,
             approved,
             decision,
+            actor,
         } => ItemPayload::ApprovalResponse(ApprovalResponsePayload {
             request_id: request_id.to_string(),
             approved,
             decision,
+            actor: actor.map(|actor| *actor),
         }),
         Body::UserInputRequest(asked) => ItemPayload::UserInputRequest(UserInputRequestPayload {
             request_id: asked.request_id.to_string(),
@@ -425,6 +428,7 @@ fn user_message(message: model::item::UserMessage) -> UserMessagePayload {
         sender_name: sender.as_ref().map(|sender| sender.sender_name.clone()),
         sender_role: sender.as_ref().and_then(|sender| sender.sender_role.clone()),
         group_id: sender.and_then(|sender| sender.group_id),
+        actor: message.actor,
         channel_name: message.channel_name,
         channel_context: message.channel_context,
         images: Some(images(&message.native)).filter(|images| !images.is_empty()),

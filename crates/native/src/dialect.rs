@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bobbin_core::{Encoded, Frame, WireMessage};
 use bobbin_model::{
-    Approval, ApprovalKind, Decision, Question, QuestionAnswer, ThreadId, TurnFeatures, TurnStatus,
+    Actor, Approval, ApprovalKind, Decision, Json, Need, Question, QuestionAnswer, ThreadId, TurnFeatures,
+    TurnStatus,
 };
 use bobbin_native_wire::handshake::capabilities::{AcpExtensions, ClientCapabilities};
 use bobbin_native_wire::handshake::types::{ClientInfo, InitializeParams};
@@ -20,7 +21,7 @@ use futures_util::future::BoxFuture;
 use crate::channels::Channels;
 use crate::convert::{self, ToolExecutions};
 use crate::encode::{self, Kind, Numbers};
-use crate::group::Groups;
+use crate::group::{Direction, Groups};
 use crate::groups::item::{ITEM_APPROVAL_REQUEST, user_input};
 use crate::groups::thread::THREAD_STARTED;
 
@@ -34,13 +35,16 @@ const PERSONS: &[&str] = &["dotcraft-desktop", "dotcraft-tui"];
 pub(crate) struct Native {
     client: ClientInfo,
     capabilities: ClientCapabilities,
+    /// On whose behalf the client acts.
+    actor: Actor,
     opted_out: HashSet<String>,
     channels: Channels,
     groups: Arc<Groups>,
 }
 
 impl Native {
-    pub(crate) fn new(params: InitializeParams, groups: Arc<Groups>) -> Self {
+    pub(crate) fn new(mut params: InitializeParams, groups: Arc<Groups>, actor: Actor) -> Self {
+        limit(&mut params.capabilities, &actor);
         let mut opted_out: HashSet<String> = params
             .capabilities
             .opt_out_notification_methods
@@ -49,6 +53,10 @@ impl Native {
             .collect();
         let unwanted = groups.unwanted(&params.capabilities);
         opted_out.extend(unwanted.into_iter().map(str::to_owned));
+        let hidden = groups
+            .methods()
+            .filter(|method| method.direction == Direction::Notification && !actor.may(method.need));
+        opted_out.extend(hidden.map(|method| method.name.to_owned()));
         // The adapter's own name takes precedence (03 §1.1).
         let adapter = params.capabilities.channel_name();
         let own = match (adapter, &params.capabilities.acp_extensions) {
@@ -58,6 +66,7 @@ impl Native {
         };
         Self {
             channels: Channels::new(own),
+            actor,
             client: params.client_info,
             capabilities: params.capabilities,
             opted_out,
@@ -80,6 +89,7 @@ impl Native {
             tool_execution: self.capabilities.tool_execution_lifecycle,
             approvals: self.capabilities.approval_support,
             person: self.is_person(),
+            actor: self.actor.clone(),
             ..TurnFeatures::default()
         }
     }
@@ -174,7 +184,7 @@ impl Dialect for Native {
     }
 
     fn approves(&self) -> bool {
-        self.capabilities.approval_support
+        self.capabilities.approval_support && self.actor.may(Need::Approve)
     }
 
     fn is_asked(&self) -> bool {
@@ -189,6 +199,10 @@ impl Dialect for Native {
 
     fn asks_one_by_one(&self) -> bool {
         self.capabilities.is_today()
+    }
+
+    fn actor(&self) -> Actor {
+        self.actor.clone()
     }
 
     fn client_name(&self) -> String {
@@ -210,7 +224,7 @@ impl Dialect for Native {
         approval: &'a Approval,
     ) -> BoxFuture<'a, Option<Decision>> {
         async move {
-            let mut params = request(thread, approval);
+            let mut params = request(thread, approval, &self.actor);
             // Adapters show only the operation and the reason in a chat.
             if approval.scope.kind == ApprovalKind::File && self.capabilities.channel_name().is_some() {
                 let reason = params.reason.iter().map(String::as_str);
@@ -231,7 +245,31 @@ impl Dialect for Native {
     }
 }
 
-fn request(thread: &ThreadId, approval: &Approval) -> ApprovalRequestParams {
+/// Takes the capabilities away that are [declared](crate::groups::handshake::DECLARED) to need more than the actor's role:
+/// a client whose user may not answer is not asked, and serves nothing that the role does not cover.
+fn limit(capabilities: &mut ClientCapabilities, actor: &Actor) {
+    if !actor.may(Need::Approve) {
+        capabilities.user_input_support = false;
+        // Present all the same: presence shows how old a client is.
+        if capabilities.request_user_input_support.is_some() {
+            capabilities.request_user_input_support = Some(false);
+        }
+        if capabilities.mcp_elicitation.is_some() {
+            capabilities.mcp_elicitation = Json::of(&false).ok();
+        }
+    }
+    if !actor.may(Need::Prompt) {
+        capabilities.person = Some(false);
+        capabilities.acp_extensions = None;
+        capabilities.node_repl = None;
+        capabilities.browser_use = None;
+    }
+    if !actor.may(Need::Own) {
+        capabilities.channel_adapter = None;
+    }
+}
+
+fn request(thread: &ThreadId, approval: &Approval, actor: &Actor) -> ApprovalRequestParams {
     use Decision::{Accept, AcceptForSession, Cancel, Decline};
     let decisions = match (
         approval.scope.may_be_granted(),
@@ -239,6 +277,8 @@ fn request(thread: &ThreadId, approval: &Approval) -> ApprovalRequestParams {
     ) {
         (false, _) => Some(vec![Accept, Decline, Cancel]),
         (true, false) => Some(vec![Accept, AcceptForSession, Decline, Cancel]),
+        // An answer for ever is a rule of the workspace.
+        (true, true) if !actor.may(Need::Own) => Some(vec![Accept, AcceptForSession, Decline, Cancel]),
         (true, true) => None,
     };
     ApprovalRequestParams {

@@ -204,6 +204,7 @@ pub const COMMON_ERRORS: &[ErrorCode] = &[
     ErrorCode::InternalError,
     ErrorCode::Overloaded,
     ErrorCode::NotInitialized,
+    ErrorCode::Forbidden,
 ];
 
 impl Method {

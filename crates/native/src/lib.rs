@@ -19,7 +19,8 @@ pub mod new_thread;
 mod own_turns;
 mod repeats;
 
-pub use connection::{Endpoint, LocalClient, Server, serve};
+pub use bobbin_model::Actor;
+pub use connection::{Endpoint, LocalClient, Server, serve, serve_until};
 pub use encode::message;
 pub use groups::GROUPS;
 pub use groups::serving::dynamic::answer_in as tool_answer;

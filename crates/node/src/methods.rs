@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use bobbin_model::Actor;
+use bobbin_page::Invited;
 use bobbin_peer::{CallError, ErrorObject, HandlerError, Handlers, Peer, PeerOptions, Transport, code};
-use bobbin_transport::{Connections, connect_local};
+use bobbin_session::NO_LONGER_ADMITTED;
+use bobbin_transport::{Caller, Connections, connect_local};
 use bobbin_workspace::{StateDirectory, Workspace};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -12,16 +15,21 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::node::{SOCKET, Shared};
-use crate::wire::{self, AddParams, Invitation, InviteParams, Named};
+use crate::wire::{self, AddParams, Invitation, InviteParams, Named, Workspaces};
 
 /// The clients of the node itself.
 pub(crate) struct NodeClients(pub(crate) Arc<Shared>);
 
 impl Connections for NodeClients {
-    fn serve(&self, transport: Transport, _: bool) -> BoxFuture<'static, ()> {
+    fn serve(&self, transport: Transport, caller: Caller) -> BoxFuture<'static, ()> {
         let shared = self.0.clone();
         async move {
-            let peer = match Peer::start(transport, PeerOptions::default(), |_| handlers(&shared)) {
+            let own = |_| match caller.actor.is_owner() {
+                true => handlers(&shared),
+                // The others watch.
+                false => Handlers::new(),
+            };
+            let peer = match Peer::start(transport, PeerOptions::default(), own) {
                 Ok(peer) => peer,
                 Err(error) => return tracing::error!(%error, "a connection cannot be served"),
             };
@@ -29,8 +37,9 @@ impl Connections for NodeClients {
             let news = async {
                 while readings.changed().await.is_ok() {
                     let list = readings.borrow_and_update().clone();
+                    let list = list.map(|list| seen_by(&shared, &caller.actor, &list));
                     if let Some(list) = list
-                        && peer.notify(wire::LIST_CHANGED, &*list).await.is_err()
+                        && peer.notify(wire::LIST_CHANGED, &list).await.is_err()
                     {
                         return;
                     }
@@ -39,12 +48,24 @@ impl Connections for NodeClients {
             tokio::select! {
                 () = peer.closed() => {}
                 () = news => {}
+                () = caller.until.cancelled() => {
+                    peer.close_with(1008, NO_LONGER_ADMITTED);
+                    peer.closed().await;
+                }
                 () = shared.stop.cancelled() => {}
             }
             peer.shutdown().await;
         }
         .boxed()
     }
+}
+
+/// Returns the workspaces in which an actor has a role.
+fn seen_by(shared: &Shared, actor: &Actor, list: &Workspaces) -> Workspaces {
+    let mut list = list.clone();
+    list.workspaces
+        .retain(|workspace| shared.people.role_in(actor, &workspace.name).is_some());
+    list
 }
 
 fn handlers(shared: &Arc<Shared>) -> Handlers {
@@ -98,7 +119,11 @@ fn invite(shared: &Shared, params: &InviteParams) -> anyhow::Result<Invitation> 
     let shown = &shared.shown;
     let page_url = shown.page.clone().context("this build has no page")?;
     let code = if shown.is_guarded {
-        Some(shown.devices.invite(params.label.as_deref())?.text)
+        let invited = Invited {
+            label: params.label.clone(),
+            person: params.person.clone(),
+        };
+        Some(shown.devices.invite(invited)?.text)
     } else {
         None
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{bail, ensure};
 use bobbin_config::Config;
 use bobbin_local::{Dialect, Launch, Relayed};
+use bobbin_people::{People, Scope};
 use bobbin_server::listen::{Bound, Listen, Listening};
 use bobbin_server::signals::Signals;
 use bobbin_transport::{
@@ -50,6 +51,8 @@ pub struct Settings {
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) shown: Listening,
+    /// The people with roles.
+    pub(crate) people: People,
     /// Whether other machines can reach the node.
     pub(crate) is_open: bool,
     pub(crate) list: WorkspaceList,
@@ -97,13 +100,14 @@ pub async fn run(mut settings: Settings, greet: impl FnOnce(&Listening)) -> anyh
     };
     let files = bobbin_children::raise_file_limit().unwrap_or(USUAL_FILES);
     let page = bobbin_page::files_of_node();
-    let bound = Bound::with_page(&settings.listen, &settings.config, files, page).await?;
+    let bound = Bound::with_page(&settings.listen, &settings.config, Scope::Node, files, page).await?;
     let shown = bound.shown();
     let local = LocalListener::bind(settings.state.path(), SOCKET)?;
     let stop = CancellationToken::new();
     let member = settings.member.take();
     let shared = Arc::new(Shared {
         is_open: !bound.address().ip().is_loopback(),
+        people: bound.people().clone(),
         list: WorkspaceList::new(settings.state.clone()),
         supervisors: Supervisors::new(),
         shown,

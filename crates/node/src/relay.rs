@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bobbin_editor_kit::frames::{flush, next};
 use bobbin_framing::{CloseReason, FrameReader, FrameWriter, Transport};
 use bobbin_local::{Dialect, Hello, join};
-use bobbin_transport::Connections;
+use bobbin_session::NO_LONGER_ADMITTED;
+use bobbin_transport::{Caller, Connections};
 use bobbin_workspace::Workspace;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -16,6 +17,9 @@ use crate::node::Shared;
 
 /// Bytes after which a batch is written.
 const BATCH_BYTES: usize = 64 << 10;
+
+/// The WebSocket's code for a client that may not be connected.
+const NOT_ALLOWED: u16 = 1008;
 
 /// The clients of one address.
 pub(crate) struct Relay {
@@ -26,13 +30,17 @@ pub(crate) struct Relay {
 }
 
 impl Connections for Relay {
-    fn serve(&self, mut client: Transport, is_private: bool) -> BoxFuture<'static, ()> {
+    fn serve(&self, mut client: Transport, caller: Caller) -> BoxFuture<'static, ()> {
         let (shared, name, dialect) = (self.shared.clone(), self.name.clone(), self.dialect);
         let stop = shared.stop.clone();
         let relayed = async move {
-            let reason = match server(&shared, &name, dialect, is_private).await {
+            let until = caller.until.clone();
+            let reason = match server(&shared, &name, dialect, caller).await {
                 Ok(mut server) => {
-                    let reason = pass(&mut client, &mut server).await;
+                    let reason = tokio::select! {
+                        reason = pass(&mut client, &mut server) => reason,
+                        () = until.cancelled() => CloseReason::new(NOT_ALLOWED, NO_LONGER_ADMITTED),
+                    };
                     close(server, &CloseReason::default()).await;
                     reason
                 }
@@ -59,11 +67,12 @@ async fn server(
     shared: &Arc<Shared>,
     name: &str,
     dialect: Dialect,
-    is_private: bool,
+    caller: Caller,
 ) -> anyhow::Result<Transport> {
     let workspace = find(shared.clone(), name.to_owned()).await?;
     let hello = Hello {
-        relayed: Some(shared.relayed(is_private)),
+        actor: caller.actor,
+        relayed: Some(shared.relayed(caller.is_private)),
         ..Hello::new(dialect, &workspace.root)
     };
     let launch = (shared.settings.launch)(&workspace)?;

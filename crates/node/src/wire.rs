@@ -85,6 +85,9 @@ pub struct InviteParams {
     /// The name that the device gets; without it, the name that the browser gives itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The person whose the device will be; the user of the node without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
 }
 
 /// Result of [`INVITE`].

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use bobbin_agent_api::Clock;
 use bobbin_model::UnixMillis;
-use bobbin_transport::{PageOrigin, Tickets};
+use bobbin_people::People;
+use bobbin_transport::{Admitted, Denied, Guests, PageOrigin};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -41,13 +42,30 @@ pub struct Devices(Arc<Inner>);
 
 struct Inner {
     file: DeviceFile,
+    people: People,
     page: PageOrigin,
     clock: Arc<dyn Clock>,
-    /// Codes, each with the name that the device will have.
-    codes: Mutex<OneTime<Option<String>>>,
-    tickets: Mutex<OneTime<CancellationToken>>,
+    codes: Mutex<OneTime<Invited>>,
+    tickets: Mutex<OneTime<Ticket>>,
     /// Tokens that end the WebSockets of each device that has asked for one, by the device's id.
     open: Mutex<HashMap<String, CancellationToken>>,
+}
+
+/// The device that a code lets in.
+#[derive(Debug, Default)]
+pub struct Invited {
+    /// The name that it will have.
+    pub label: Option<String>,
+    /// The person whose it will be; the user of the server without one.
+    pub person: Option<String>,
+}
+
+/// What a ticket stands for.
+#[derive(Debug, Clone)]
+struct Ticket {
+    /// The id, the label and the person of a device that is not the user's own.
+    guest: Option<(String, String, String)>,
+    until: CancellationToken,
 }
 
 /// A code that was made.
@@ -74,6 +92,9 @@ pub enum DeviceError {
     /// The code or the secret does not count.
     #[error("it does not count, or not any more")]
     Wrong,
+    /// The person is not in the record.
+    #[error("there is nobody called {0}; `bobbin people add` adds somebody")]
+    NoPerson(String),
     /// The record of devices cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
@@ -87,9 +108,10 @@ pub enum DeviceError {
 
 impl Devices {
     /// Returns the way in of a server whose page is at `page`, with the record of its user.
-    pub fn new(file: DeviceFile, page: PageOrigin, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(file: DeviceFile, people: People, page: PageOrigin, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
             file,
+            people,
             page,
             clock,
             codes: Mutex::new(OneTime::new(CODE_LIFETIME, MAX_CODES)),
@@ -98,16 +120,24 @@ impl Devices {
         }))
     }
 
-    /// Makes a code that lets one device in. With a label the device gets that name.
+    /// Makes a code that lets one device in.
     ///
     /// # Errors
-    /// The system has no random numbers.
-    pub fn invite(&self, label: Option<&str>) -> Result<Code, DeviceError> {
+    /// There is no such person, or the system has no random numbers.
+    pub fn invite(&self, invited: Invited) -> Result<Code, DeviceError> {
+        if let Some(person) = invited
+            .person
+            .as_ref()
+            .filter(|person| !self.0.people.has(person))
+        {
+            return Err(DeviceError::NoPerson(person.clone()));
+        }
         let mut random = [0; CODE_LETTERS];
         getrandom::fill(&mut random)?;
         let letters = random.map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
         let code = String::from_iter(letters);
-        self.0.codes.lock().add(&code, label.and_then(clean));
+        let label = invited.label.as_deref().and_then(clean);
+        self.0.codes.lock().add(&code, Invited { label, ..invited });
         let (front, back) = code.split_at(CODE_LETTERS / 2);
         let lifetime = i64::try_from(CODE_LIFETIME.as_millis()).unwrap_or_default();
         Ok(Code {
@@ -125,11 +155,12 @@ impl Devices {
         let code = read_code(code);
         let invited = self.0.codes.lock().take(code.as_bytes());
         let invited = invited.ok_or(DeviceError::Wrong)?;
-        let label = invited.unwrap_or_else(|| label.to_owned());
+        let label = invited.label.unwrap_or_else(|| label.to_owned());
+        let person = invited.person;
         let secret = random()?;
         let (now, added, origin) = (self.0.clock.now(), secret.clone(), origin.to_owned());
         let device = self
-            .with_file(move |file| file.add(&added, &origin, &label, now))
+            .with_file(move |file| file.add(&added, &origin, (&label, person), now))
             .await?;
         tracing::info!(id = device.id, "a device was paired");
         Ok(Entered { secret, device })
@@ -149,8 +180,9 @@ impl Devices {
         };
         let device = self.with_file(move |file| file.used(&presented, now)).await?;
         let device = device.ok_or(DeviceError::Wrong)?;
-        let until = self.0.open.lock().entry(device.id).or_default().clone();
-        self.give(until)
+        let until = self.0.open.lock().entry(device.id.clone()).or_default().clone();
+        let guest = device.person.map(|person| (device.id, device.label, person));
+        self.give(Ticket { guest, until })
     }
 
     /// Returns a ticket for a browser that needs no secret.
@@ -158,12 +190,15 @@ impl Devices {
     /// # Errors
     /// The system has no random numbers.
     pub fn free_ticket(&self) -> Result<String, DeviceError> {
-        self.give(CancellationToken::new())
+        self.give(Ticket {
+            guest: None,
+            until: CancellationToken::new(),
+        })
     }
 
-    fn give(&self, until: CancellationToken) -> Result<String, DeviceError> {
+    fn give(&self, stands_for: Ticket) -> Result<String, DeviceError> {
         let ticket = random()?;
-        self.0.tickets.lock().add(&ticket, until);
+        self.0.tickets.lock().add(&ticket, stands_for);
         Ok(ticket)
     }
 
@@ -194,8 +229,13 @@ impl Devices {
         self.with_file(move |file| file.forget_fresh(port)).await
     }
 
-    /// Ends the WebSockets of devices that other processes revoke. Runs until it is dropped.
+    /// Ends the WebSockets of devices that other processes revoke, and those of people as [`People::watch`]. Runs until it is
+    /// dropped.
     pub async fn watch(&self) {
+        tokio::join!(self.0.people.watch(), self.watch_devices());
+    }
+
+    async fn watch_devices(&self) {
         loop {
             tokio::time::sleep(WATCH).await;
             if self.0.open.lock().is_empty() {
@@ -229,9 +269,23 @@ impl Devices {
     }
 }
 
-impl Tickets for Devices {
-    fn redeem(&self, ticket: &[u8]) -> Option<CancellationToken> {
-        self.0.tickets.lock().take(ticket)
+impl Guests for Devices {
+    fn ticket(&self, ticket: &[u8], path: &str) -> Result<Admitted, Denied> {
+        let ticket = self.0.tickets.lock().take(ticket).ok_or(Denied::WrongTicket)?;
+        match ticket.guest {
+            None => Ok(Admitted {
+                until: ticket.until,
+                ..Admitted::default()
+            }),
+            Some((id, label, person)) => self
+                .0
+                .people
+                .of_device(&person, (&id, &label), path, &ticket.until),
+        }
+    }
+
+    fn token(&self, token: &[u8], path: &str) -> Result<Admitted, Denied> {
+        self.0.people.of_token(token, path)
     }
 }
 
@@ -266,6 +320,8 @@ fn random() -> Result<String, getrandom::Error> {
 
 #[cfg(test)]
 mod tests {
+    use bobbin_model::Role;
+    use bobbin_people::{PeopleFile, Scope};
     use bobbin_testkit::ManualClock;
     use tempfile::TempDir;
 
@@ -276,22 +332,28 @@ mod tests {
     fn devices() -> (TempDir, Devices) {
         let state = tempfile::tempdir().unwrap();
         let file = DeviceFile::of(state.path());
-        (
-            state,
-            Devices::new(file, PageOrigin::Stable, Arc::new(ManualClock::default())),
-        )
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::default());
+        let people = People::new(PeopleFile::of(state.path()), Scope::Node, clock.clone());
+        (state, Devices::new(file, people, PageOrigin::Stable, clock))
     }
 
     async fn entered(devices: &Devices) -> Entered {
-        let code = devices.invite(None).unwrap();
+        let code = devices.invite(Invited::default()).unwrap();
         devices.enter(&code.text, HERE, "Firefox").await.unwrap()
+    }
+
+    fn labelled(label: &str) -> Invited {
+        Invited {
+            label: Some(label.to_owned()),
+            person: None,
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_code_lets_one_device_in_within_five_minutes() {
         let (_state, devices) = devices();
         let wrong = |entered: Result<Entered, DeviceError>| matches!(entered, Err(DeviceError::Wrong));
-        let code = devices.invite(None).unwrap().text;
+        let code = devices.invite(Invited::default()).unwrap().text;
         assert_eq!((code.len(), &code[5..6]), (11, "-"));
         assert!(wrong(devices.enter("", HERE, "").await));
         assert!(wrong(devices.enter(&format!("{code}0"), HERE, "").await));
@@ -299,10 +361,10 @@ mod tests {
         let entered = devices.enter(&typed, HERE, "Firefox").await.unwrap();
         assert_eq!(entered.device.label, "Firefox");
         assert!(wrong(devices.enter(&code, HERE, "").await), "used");
-        let late = devices.invite(None).unwrap().text;
+        let late = devices.invite(Invited::default()).unwrap().text;
         tokio::time::advance(CODE_LIFETIME).await;
         assert!(wrong(devices.enter(&late, HERE, "").await), "too late");
-        let named = devices.invite(Some("\u{1b}[2Jphone\n")).unwrap().text;
+        let named = devices.invite(labelled("\u{1b}[2Jphone\n")).unwrap().text;
         let entered = devices.enter(&named, HERE, "Firefox").await.unwrap();
         assert_eq!(entered.device.label, "[2Jphone");
     }
@@ -311,22 +373,23 @@ mod tests {
     async fn a_ticket_counts_once_for_thirty_seconds_and_no_longer_than_its_device() {
         let (_state, devices) = devices();
         let Entered { secret, device } = entered(&devices).await;
+        let redeem = |ticket: &[u8]| Guests::ticket(&devices, ticket, "/ws");
         assert!(matches!(
             devices.ticket("other", HERE).await,
             Err(DeviceError::Wrong)
         ));
         let ticket = devices.ticket(&secret, HERE).await.unwrap();
-        assert!(devices.redeem(b"other").is_none());
-        let until = devices.redeem(ticket.as_bytes()).unwrap();
-        assert!(devices.redeem(ticket.as_bytes()).is_none(), "used");
+        assert_eq!(redeem(b"other").map(drop), Err(Denied::WrongTicket));
+        let until = redeem(ticket.as_bytes()).unwrap().until;
+        assert!(redeem(ticket.as_bytes()).is_err(), "used");
         let late = devices.ticket(&secret, HERE).await.unwrap();
         tokio::time::advance(TICKET_LIFETIME).await;
-        assert!(devices.redeem(late.as_bytes()).is_none(), "too late");
+        assert!(redeem(late.as_bytes()).is_err(), "too late");
         let unused = devices.ticket(&secret, HERE).await.unwrap();
         assert!(!until.is_cancelled());
         devices.revoke(Some(vec![device.id])).await.unwrap();
         assert!(until.is_cancelled());
-        let unused = devices.redeem(unused.as_bytes()).unwrap();
+        let unused = redeem(unused.as_bytes()).unwrap().until;
         assert!(
             unused.is_cancelled(),
             "a ticket of a revoked device opens nothing"
@@ -344,7 +407,7 @@ mod tests {
         let mut open = Vec::new();
         for device in [&stays, &goes] {
             let ticket = devices.ticket(&device.secret, HERE).await.unwrap();
-            open.push(devices.redeem(ticket.as_bytes()).unwrap());
+            open.push(Guests::ticket(&devices, ticket.as_bytes(), "/ws").unwrap().until);
         }
         let watching = devices.clone();
         let watching = tokio::spawn(async move { watching.watch().await });
@@ -353,5 +416,31 @@ mod tests {
         open[1].cancelled().await;
         assert!(!open[0].is_cancelled());
         watching.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_browser_of_a_person_has_the_role_of_the_person_for_as_long_as_there_is_one() {
+        let (state, devices) = devices();
+        let of_ana = || Invited {
+            label: Some("phone".to_owned()),
+            person: Some("ana".to_owned()),
+        };
+        assert!(matches!(devices.invite(of_ana()), Err(DeviceError::NoPerson(_))));
+        let people = PeopleFile::of(state.path());
+        people.give("ana", Role::Approver, None).unwrap();
+        let code = devices.invite(of_ana()).unwrap();
+        let entered = devices.enter(&code.text, HERE, "Safari").await.unwrap();
+        assert_eq!(entered.device.person.as_deref(), Some("ana"));
+        let ticket = devices.ticket(&entered.secret, HERE).await.unwrap();
+        let admitted = Guests::ticket(&devices, ticket.as_bytes(), "/ws").unwrap();
+        let person = admitted.actor.person().unwrap();
+        assert_eq!(
+            (person.role, person.device.as_deref()),
+            (Role::Approver, Some("phone"))
+        );
+        let unused = devices.ticket(&entered.secret, HERE).await.unwrap();
+        people.remove("ana").unwrap();
+        let late = Guests::ticket(&devices, unused.as_bytes(), "/ws");
+        assert_eq!(late.map(drop), Err(Denied::NoRole));
     }
 }

@@ -33,6 +33,9 @@ pub struct Device {
     pub created_at: UnixMillis,
     /// When it last asked for a WebSocket, to the minute.
     pub last_used_at: UnixMillis,
+    /// The person whose it is; the user of the server without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
     /// SHA-256 of its secret. The secret is random, so there is nothing to guess.
     digest: String,
     /// The origin that the secret was given to, the only one where it counts. Absent in records of earlier versions.
@@ -88,13 +91,14 @@ struct Content {
 
 impl Device {
     /// Returns a device with this secret.
-    fn new(secret: &str, origin: &str, label: &str, now: UnixMillis) -> Self {
+    fn new(secret: &str, origin: &str, (label, person): (&str, Option<String>), now: UnixMillis) -> Self {
         let digest = digest(secret);
         Self {
             id: digest[..ID_BYTES * 2].to_owned(),
             label: label.to_owned(),
             created_at: now,
             last_used_at: now,
+            person,
             digest,
             origin: Some(origin.to_owned()),
         }
@@ -135,7 +139,8 @@ impl DeviceFile {
         }
     }
 
-    /// Adds a device with this secret, which counts for pages of this origin.
+    /// Adds a device with this secret, which counts for pages of this origin. `whose` is its label, and the person if it is
+    /// not the user's own.
     ///
     /// # Errors
     /// The file cannot be read or written.
@@ -143,10 +148,10 @@ impl DeviceFile {
         &self,
         secret: &str,
         origin: &str,
-        label: &str,
+        whose: (&str, Option<String>),
         now: UnixMillis,
     ) -> Result<Device, FileError> {
-        let device = Device::new(secret, origin, label, now);
+        let device = Device::new(secret, origin, whose, now);
         self.change(|devices| {
             if devices.len() >= MAX_DEVICES {
                 let oldest = devices.iter().map(|device| device.last_used_at).min();
@@ -265,7 +270,7 @@ mod tests {
         let file = DeviceFile::of(&state.path().join("state"));
         assert_eq!(file.read().unwrap(), []);
         assert_eq!(file.used(&with("s3cret", HERE), START).unwrap(), None);
-        let device = file.add("s3cret", HERE, "phone", START).unwrap();
+        let device = file.add("s3cret", HERE, ("phone", None), START).unwrap();
         assert_eq!(file.read().unwrap(), std::slice::from_ref(&device));
         let found = std::fs::metadata(file.path()).unwrap();
         assert_eq!(found.permissions().mode() & 0o777, 0o600);
@@ -278,7 +283,7 @@ mod tests {
     fn a_use_is_noted_to_the_minute_and_a_revoked_secret_is_none() {
         let state = tempfile::tempdir().unwrap();
         let file = DeviceFile::of(state.path());
-        let [one, _] = ["one", "two"].map(|secret| file.add(secret, HERE, secret, START).unwrap());
+        let [one, _] = ["one", "two"].map(|secret| file.add(secret, HERE, (secret, None), START).unwrap());
         for (millis, noted) in [(59_999, START), (60_000, after(60_000))] {
             file.used(&with("one", HERE), after(millis)).unwrap();
             assert_eq!(file.read().unwrap()[0].last_used_at, noted);
@@ -297,13 +302,13 @@ mod tests {
             file.add(
                 &number.to_string(),
                 HERE,
-                "browser",
+                ("browser", None),
                 after(i64::try_from(number).unwrap()),
             )
             .unwrap();
         }
         file.used(&with("0", HERE), after(100_000)).unwrap();
-        file.add("more", HERE, "browser", after(100_001)).unwrap();
+        file.add("more", HERE, ("browser", None), after(100_001)).unwrap();
         assert_eq!(file.read().unwrap().len(), MAX_DEVICES);
         let known =
             ["0", "1", "2", "more"].map(|secret| file.used(&with(secret, HERE), START).unwrap().is_some());
@@ -317,14 +322,14 @@ mod tests {
         std::fs::write(file.path(), "{").unwrap();
         let error = file.used(&with("s", HERE), START).unwrap_err().to_string();
         assert!(error.contains("remove it"), "{error}");
-        assert!(file.add("s", HERE, "browser", START).is_err());
+        assert!(file.add("s", HERE, ("browser", None), START).is_err());
     }
 
     #[test]
     fn a_secret_counts_for_the_origin_that_it_was_given_to() {
         let state = tempfile::tempdir().unwrap();
         let file = DeviceFile::of(state.path());
-        file.add("one", HERE, "browser", START).unwrap();
+        file.add("one", HERE, ("browser", None), START).unwrap();
         let counts = |presented: &Presented| file.used(presented, START).unwrap().is_some();
         assert!(counts(&with("one", HERE)));
         for other in [
@@ -353,7 +358,7 @@ mod tests {
         let gone = "http://abc.localhost:9100";
         let stay = ["http://abc.localhost:9101", "http://localhost:9100", HERE];
         for origin in stay.into_iter().chain([gone]) {
-            file.add(origin, origin, "browser", START).unwrap();
+            file.add(origin, origin, ("browser", None), START).unwrap();
         }
         file.forget_fresh(9100).unwrap();
         for (origin, counts) in stay

@@ -15,7 +15,7 @@ pub mod group;
 mod once;
 
 pub use assets::{Frames, files, files_of_node, is_there};
-pub use devices::{Code, DeviceError, Devices, Entered};
+pub use devices::{Code, DeviceError, Devices, Entered, Invited};
 pub use exchange::router as exchange;
 pub use file::{Device, DeviceFile, FileError};
 pub use group::{DeviceFeature, GROUP, GROUPS};

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use bobbin_agent_api::SystemClock;
 use bobbin_config::Config;
 use bobbin_local::Opened;
-use bobbin_page::{DeviceFeature, DeviceFile, Devices, Frames};
+use bobbin_page::{DeviceFeature, DeviceFile, Devices, Frames, Invited};
+use bobbin_people::{People, PeopleFile, Scope};
 use bobbin_transport::{Access, Admission, Listener, PageOrigin, Readiness, Router, Tls, WebSockets};
-use bobbin_workspace::PagePorts;
+use bobbin_workspace::{PagePorts, Workspace};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
@@ -81,6 +82,7 @@ pub struct Bound {
     listener: Listener,
     access: Access,
     devices: Devices,
+    people: People,
     page: PageOrigin,
     /// Addresses of the page for other machines, the best first.
     elsewhere: Vec<String>,
@@ -103,7 +105,7 @@ pub struct Listening {
 impl Listening {
     /// Returns the addresses, with a pairing code if `wants_code` and the listener needs one.
     pub fn opened(&self, wants_code: bool) -> Opened {
-        let code = (wants_code && self.is_guarded).then(|| self.devices.invite(None));
+        let code = (wants_code && self.is_guarded).then(|| self.devices.invite(Invited::default()));
         let code = code.and_then(|made| match made {
             Ok(code) => Some(code.text),
             Err(error) => {
@@ -122,12 +124,18 @@ impl Listening {
 }
 
 impl Bound {
-    /// Binds an address. WebSockets may use half of the open `files`.
+    /// Binds an address for a workspace. WebSockets may use half of the open `files`.
     ///
     /// # Errors
     /// The address is taken, or the certificate cannot be used.
-    pub async fn new(listen: &Listen, config: &Config, files: u64) -> anyhow::Result<Self> {
-        Self::with_page(listen, config, files, bobbin_page::files()).await
+    pub async fn new(
+        listen: &Listen,
+        config: &Config,
+        workspace: &Workspace,
+        files: u64,
+    ) -> anyhow::Result<Self> {
+        let scope = Scope::Workspace(Box::new(workspace.clone()));
+        Self::with_page(listen, config, scope, files, bobbin_page::files()).await
     }
 
     /// As [`Bound::new`], with the files of a page.
@@ -137,6 +145,7 @@ impl Bound {
     pub async fn with_page(
         listen: &Listen,
         config: &Config,
+        scope: Scope,
         files: u64,
         page_files: Router,
     ) -> anyhow::Result<Self> {
@@ -160,13 +169,14 @@ impl Bound {
             );
         }
         let file = DeviceFile::of(directory.path());
-        let devices = Devices::new(file, page.clone(), Arc::new(SystemClock));
+        let people = People::new(PeopleFile::of(directory.path()), scope, Arc::new(SystemClock));
+        let devices = Devices::new(file, people.clone(), page.clone(), Arc::new(SystemClock));
         if let Err(error) = devices.forget_fresh(port).await {
             tracing::warn!(%error, "browsers of earlier servers stay in the list");
         }
         let access = Access::new(listener.address(), admission)?
             .with_page_origin(page.clone())
-            .with_tickets(Arc::new(devices.clone()));
+            .with_guests(Arc::new(devices.clone()));
         let scheme = if tls.is_some() { "https" } else { "http" };
         let elsewhere = elsewhere(
             listener.address(),
@@ -190,6 +200,7 @@ impl Bound {
                 .with_tls(tls),
             access,
             devices,
+            people,
             page,
             elsewhere,
         })
@@ -217,6 +228,11 @@ impl Bound {
             elsewhere: self.elsewhere.clone(),
             devices: self.devices.clone(),
         }
+    }
+
+    /// Returns the people with roles.
+    pub fn people(&self) -> &People {
+        &self.people
     }
 
     /// Returns the feature with which clients manage browsers, if there is a page.

@@ -68,7 +68,7 @@ impl Listeners {
     /// # Errors
     /// The address is taken, the certificate cannot be used, or the state file cannot be written.
     pub(crate) async fn open(&self, listen: &Listen) -> anyhow::Result<OpenListener> {
-        self.serve(Bound::new(listen, &self.config, self.files).await?)
+        self.serve(Bound::new(listen, &self.config, self.held.workspace(), self.files).await?)
     }
 
     /// Accepts connections on a bound listener.

@@ -10,7 +10,7 @@ use bobbin_local::{
 };
 use bobbin_native::{Endpoint, LocalClient};
 use bobbin_peer::{ErrorObject, Handlers, Mode, Peer, PeerOptions, Transport, code};
-use bobbin_transport::Connections;
+use bobbin_transport::{Caller, Connections};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
@@ -137,7 +137,7 @@ impl Local {
 }
 
 impl Connections for Local {
-    fn serve(&self, mut transport: Transport, _: bool) -> BoxFuture<'static, ()> {
+    fn serve(&self, mut transport: Transport, _: Caller) -> BoxFuture<'static, ()> {
         let (editors, listeners, usage) = (self.editors.clone(), self.listeners.clone(), self.usage.clone());
         let one_listener = self.one_listener.clone();
         async move {
@@ -146,6 +146,11 @@ impl Connections for Local {
             };
             if hello.folder != listeners.held.workspace().root {
                 return tracing::warn!("a connection was closed: it means another folder");
+            }
+            if !hello.actor.is_owner() && (hello.relayed.is_none() || hello.dialect != Dialect::Native) {
+                return tracing::warn!(
+                    "a connection was closed: people with roles speak the native dialect, at a node"
+                );
             }
             let _one = (hello.dialect != Dialect::Control).then(|| usage.count(hello.pid));
             if let Some(relayed) = hello.relayed {
@@ -168,7 +173,10 @@ impl Connections for Local {
                 Dialect::Native => {
                     let native = listeners.native.lock().clone();
                     if let Some(Relayed { is_private, .. }) = hello.relayed {
-                        let endpoint = Endpoint::WebSocket { is_private };
+                        let endpoint = Endpoint::WebSocket {
+                            is_private,
+                            actor: hello.actor,
+                        };
                         return bobbin_native::serve(transport, endpoint, native).await;
                     }
                     let client = LocalClient {

@@ -14,7 +14,7 @@ use bobbin_core::{LeftOpen, ListFilter, Threads};
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
 use bobbin_schedules::ByClock;
-use bobbin_transport::{Connections, LocalListener, Readiness};
+use bobbin_transport::{Caller, Connections, LocalListener, Readiness};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -154,7 +154,7 @@ async fn assemble(
         USUAL_FILES
     });
     let bound = match &endpoints.listen {
-        Some(listen) => Some(Bound::new(listen, config, files).await?),
+        Some(listen) => Some(Bound::new(listen, config, held.workspace(), files).await?),
         None => None,
     };
     // Started before anything that is counted.
@@ -261,7 +261,11 @@ pub fn serve_in_memory(opened: &Opened) -> (Transport, JoinHandle<()>) {
 pub(crate) struct NativeClients(pub(crate) Arc<bobbin_native::Server>);
 
 impl Connections for NativeClients {
-    fn serve(&self, transport: Transport, is_private: bool) -> BoxFuture<'static, ()> {
-        bobbin_native::serve(transport, Endpoint::WebSocket { is_private }, self.0.clone()).boxed()
+    fn serve(&self, transport: Transport, caller: Caller) -> BoxFuture<'static, ()> {
+        let endpoint = Endpoint::WebSocket {
+            is_private: caller.is_private,
+            actor: caller.actor,
+        };
+        bobbin_native::serve_until(transport, endpoint, self.0.clone(), caller.until).boxed()
     }
 }

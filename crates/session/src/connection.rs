@@ -21,6 +21,10 @@ use crate::{Dialect, Session};
 /// The one lane of a connection: its requests and notifications are served in the order they came.
 const LANE: &str = "connection";
 
+/// The reason that a client is given whose right to be connected has ended or is another one.
+pub const NO_LONGER_ADMITTED: &str =
+    "your access to this server has ended or has changed; ask the owner of the server, or connect again";
+
 /// Serves the messages of one connection in one dialect. Messages are served one at a time, in the order they came.
 pub trait Handler: Send + Sync + 'static {
     /// One client that has finished its handshake.
@@ -56,6 +60,8 @@ pub struct ConnectionOptions {
     pub handshake: Option<Duration>,
     /// The endpoint through which the client came, for the log.
     pub endpoint: String,
+    /// Cancelled when the client may no longer be connected.
+    pub until: CancellationToken,
 }
 
 /// One connection as its [`Handler`] sees it.
@@ -146,6 +152,10 @@ pub async fn serve<H: Handler>(
         () = peer.closed() => {}
         () = handshake => {
             peer.close_with(1008, "the handshake did not come in time");
+            peer.closed().await;
+        }
+        () = options.until.cancelled() => {
+            peer.close_with(1008, NO_LONGER_ADMITTED);
             peer.closed().await;
         }
         () = shared.ending.cancelled() => {

@@ -1,7 +1,7 @@
 //! The interface by which a dialect serves its clients.
 
 use bobbin_core::{Encoded, Frame, WireMessage};
-use bobbin_model::{Approval, Decision, Question, QuestionAnswer, ThreadId};
+use bobbin_model::{Actor, Approval, Decision, Question, QuestionAnswer, ThreadId};
 use bobbin_peer::PeerHandle;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -45,6 +45,9 @@ pub trait Dialect: Send + Sync + 'static {
     fn asks_one_by_one(&self) -> bool {
         false
     }
+
+    /// Returns on whose behalf the client acts, recorded with its answers.
+    fn actor(&self) -> Actor;
 
     /// Returns the client's name, recorded with its answers.
     fn client_name(&self) -> String;

@@ -16,7 +16,7 @@ mod session;
 mod subscription;
 mod subscriptions;
 
-pub use connection::{Connection, ConnectionOptions, Handler, serve};
+pub use connection::{Connection, ConnectionOptions, Handler, NO_LONGER_ADMITTED, serve};
 pub use dialect::{Dialect, LogSource};
 pub use failure::client_failure;
 pub use quiet::until_answered;

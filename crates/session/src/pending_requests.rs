@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bobbin_core::engine::Answer;
 use bobbin_core::{Command, CoreError, ThreadHandle, Threads};
-use bobbin_model::{Approval, ApprovalId, Question, ThreadId};
+use bobbin_model::{Actor, Approval, ApprovalId, Decision, Need, Question, ThreadId};
 use bobbin_peer::PeerHandle;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -110,10 +110,12 @@ impl PendingRequests {
                     decision = dialect.ask(&peer, handle.id(), &approval) => decision,
                 };
                 let Some(decision) = answered else { break };
+                let actor = dialect.actor();
                 let answer = Answer {
                     approval: approval.id.clone(),
-                    decision,
+                    decision: allowed(decision, &actor),
                     client: dialect.client_name(),
+                    actor,
                 };
                 let (done_tx, done) = oneshot::channel();
                 // Only this task waits for the reply: an answer that comes too late is ignored.
@@ -239,5 +241,14 @@ impl PendingRequests {
         self.closing.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+    }
+}
+
+/// Returns the decision that an actor's answer is. Answers for ever are rules of the workspace, so those of others than its
+/// owners count for the session.
+fn allowed(decision: Decision, actor: &Actor) -> Decision {
+    match decision {
+        Decision::AcceptAlways if !actor.may(Need::Own) => Decision::AcceptForSession,
+        decision => decision,
     }
 }

@@ -247,10 +247,12 @@ fn of_owner(client: &Client, responder: Responder) -> Option<Responder> {
     let (why, reason) = match client.endpoint() {
         Endpoint::Adapter(_) => ("An adapter of a channel has no terminals.", "notOwner"),
         _ if is_adapter => ("An adapter of a channel has no terminals.", "notOwner"),
-        Endpoint::Stdio | Endpoint::Local(_) | Endpoint::WebSocket { is_private: true } => {
+        Endpoint::Stdio | Endpoint::Local(_) | Endpoint::WebSocket { is_private: true, .. } => {
             return Some(responder);
         }
-        Endpoint::WebSocket { is_private: false } => (
+        Endpoint::WebSocket {
+            is_private: false, ..
+        } => (
             "Others could read and change what you type here. Start the server with --tls-cert and --tls-key, or use an SSH tunnel \
              to its loopback address.",
             "notPrivate",

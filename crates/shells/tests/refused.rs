@@ -66,7 +66,10 @@ async fn reasons(client: &mut Client) -> Vec<String> {
 #[tokio::test]
 async fn a_connection_that_others_can_read_has_no_shells() {
     let workspace = TestWorkspace::default();
-    let open = Endpoint::WebSocket { is_private: false };
+    let open = Endpoint::WebSocket {
+        is_private: false,
+        actor: bobbin_native::Actor::Owner,
+    };
     let mut far = client(&workspace, open, json!({})).await;
     assert_eq!(reasons(&mut far).await, ["notPrivate"]);
 }
@@ -76,7 +79,10 @@ async fn a_private_connection_and_this_machines_programs_are_asked_for_nothing_m
     for endpoint in [
         Endpoint::Stdio,
         Endpoint::Local(bobbin_native::LocalClient::default()),
-        Endpoint::WebSocket { is_private: true },
+        Endpoint::WebSocket {
+            is_private: true,
+            actor: bobbin_native::Actor::Owner,
+        },
     ] {
         let workspace = TestWorkspace::default();
         let mut near = client(&workspace, endpoint, json!({})).await;
@@ -102,6 +108,14 @@ async fn an_adapter_of_a_channel_has_no_shells() {
     drop(started);
     let workspace = TestWorkspace::default();
     let says_so = json!({ "channelAdapter": { "channelName": "pigeon" } });
-    let mut came = client(&workspace, Endpoint::WebSocket { is_private: true }, says_so).await;
+    let mut came = client(
+        &workspace,
+        Endpoint::WebSocket {
+            is_private: true,
+            actor: bobbin_native::Actor::Owner,
+        },
+        says_so,
+    )
+    .await;
     assert_eq!(reasons(&mut came).await, ["notOwner"]);
 }

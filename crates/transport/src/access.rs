@@ -15,6 +15,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use bobbin_model::Actor;
 use percent_encoding::percent_decode;
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,8 @@ const SIGN: &str = "<!doctype html><meta charset=\"utf-8\"><title>Bobbin</title>
 const NO_TOKEN: &str = "A token is required: ?token=TOKEN, or the header 'Authorization: Bearer TOKEN'. \
                         `bobbin token` prints it.\n";
 const WRONG_TOKEN: &str = "The token is another one. `bobbin token` prints the one to use.\n";
+const NO_ROLE: &str = "Your role does not reach this address. Ask the owner of the server, who gives roles with \
+                       `bobbin people add`.\n";
 const WRONG_TICKET: &str = "The ticket was used, is too old or was never given. Ask for another one.\n";
 
 /// The user's settings for connections.
@@ -54,12 +57,29 @@ pub struct Admission {
     pub hosts: Vec<String>,
 }
 
-/// Takes tickets, which browsers present in place of the token: a browser sends no header with a WebSocket, and an
-/// address with the token would be in its history.
-pub trait Tickets: Send + Sync + 'static {
-    /// Takes a ticket, once. Returns a token that is cancelled when its client may no longer be connected; `None` for a
-    /// ticket that does not count.
-    fn redeem(&self, ticket: &[u8]) -> Option<CancellationToken>;
+/// Admits clients that present something else than the listener's own token.
+pub trait Guests: Send + Sync + 'static {
+    /// Takes a ticket, once, for a request of this path. Browsers present tickets: a browser sends no header with a
+    /// WebSocket, and an address with the token would be in its history.
+    ///
+    /// # Errors
+    /// [`Denied::WrongTicket`]; [`Denied::NoRole`] if its person has no role at the path.
+    fn ticket(&self, ticket: &[u8], path: &str) -> Result<Admitted, Denied>;
+
+    /// Reads the token of a person, for a request of this path.
+    ///
+    /// # Errors
+    /// [`Denied::WrongToken`]; [`Denied::NoRole`] if its person has no role at the path.
+    fn token(&self, token: &[u8], path: &str) -> Result<Admitted, Denied>;
+}
+
+/// The client of an admitted request.
+#[derive(Debug, Clone, Default)]
+pub struct Admitted {
+    /// On whose behalf it acts.
+    pub actor: Actor,
+    /// Cancelled when it may no longer be connected.
+    pub until: CancellationToken,
 }
 
 /// Decides which clients may connect to a listener. Clones share the count of wrong tokens.
@@ -67,7 +87,7 @@ pub trait Tickets: Send + Sync + 'static {
 pub struct Access {
     address: SocketAddr,
     admission: Arc<Admission>,
-    tickets: Option<Arc<dyn Tickets>>,
+    guests: Option<Arc<dyn Guests>>,
     page: PageOrigin,
     guesses: Guesses,
 }
@@ -83,10 +103,6 @@ pub(crate) enum Scheme {
 /// Whether no other machine can read or change the bytes of a connection on their way: in the extensions of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Private;
-
-/// The token that is cancelled when a client may no longer be connected: in the extensions of its request.
-#[derive(Clone)]
-pub(crate) struct Until(pub(crate) CancellationToken);
 
 /// Why a listener is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -119,6 +135,8 @@ pub enum Denied {
     WrongToken,
     /// A ticket that does not count.
     WrongTicket,
+    /// A person whose role does not reach this path.
+    NoRole,
 }
 
 impl Denied {
@@ -131,6 +149,7 @@ impl Denied {
             Self::NoToken => "no_token",
             Self::WrongToken => "wrong_token",
             Self::WrongTicket => "wrong_ticket",
+            Self::NoRole => "no_role",
         }
     }
 
@@ -143,6 +162,7 @@ impl Denied {
             Self::NoToken => (StatusCode::UNAUTHORIZED, NO_TOKEN),
             Self::WrongToken => (StatusCode::UNAUTHORIZED, WRONG_TOKEN),
             Self::WrongTicket => (StatusCode::UNAUTHORIZED, WRONG_TICKET),
+            Self::NoRole => (StatusCode::FORBIDDEN, NO_ROLE),
         };
         access.guesses.denied(self).await;
         (status, [(CONNECTION, "close")], text).into_response()
@@ -152,10 +172,8 @@ impl Denied {
 /// Passes a request on if its client may connect; answers 401 or 403 otherwise. A layer of the listener's router.
 pub(crate) async fn require(State(access): State<Access>, mut request: Request, next: Next) -> Response {
     match access.admit(scheme(&request), request.uri(), request.headers()) {
-        Ok(until) => {
-            if let Some(until) = until {
-                request.extensions_mut().insert(Until(until));
-            }
+        Ok(admitted) => {
+            request.extensions_mut().insert(admitted);
             next.run(request).await
         }
         Err(denied) => denied.answer(&access).await,
@@ -227,7 +245,7 @@ impl Access {
         Ok(Self {
             address,
             admission: Arc::new(admission),
-            tickets: None,
+            guests: None,
             page: PageOrigin::default(),
             guesses: Guesses::default(),
         })
@@ -240,10 +258,10 @@ impl Access {
         self
     }
 
-    /// Lets in clients with a ticket too.
+    /// Lets in guests too.
     #[must_use]
-    pub fn with_tickets(mut self, tickets: Arc<dyn Tickets>) -> Self {
-        self.tickets = Some(tickets);
+    pub fn with_guests(mut self, guests: Arc<dyn Guests>) -> Self {
+        self.guests = Some(guests);
         self
     }
 
@@ -265,33 +283,42 @@ impl Access {
         self.admit(Scheme::Http, uri, headers).map(drop)
     }
 
-    /// Returns what ends the client's right to be connected, where it came with a ticket.
-    fn admit(
-        &self,
-        scheme: Scheme,
-        uri: &Uri,
-        headers: &HeaderMap,
-    ) -> Result<Option<CancellationToken>, Denied> {
+    /// Returns whose client it is, and what ends its right to be connected.
+    fn admit(&self, scheme: Scheme, uri: &Uri, headers: &HeaderMap) -> Result<Admitted, Denied> {
+        let admitted = self.identify(scheme, uri, headers)?;
+        if admitted.until.is_cancelled() {
+            return Err(Denied::WrongTicket);
+        }
+        // Other paths have methods without roles, or counters of everything.
+        if admitted.actor.is_owner() || uri.path().ends_with(WEB_SOCKET) {
+            Ok(admitted)
+        } else {
+            Err(Denied::NoRole)
+        }
+    }
+
+    fn identify(&self, scheme: Scheme, uri: &Uri, headers: &HeaderMap) -> Result<Admitted, Denied> {
         let port = if uri.path().ends_with(WEB_SOCKET) {
             HostPort::Any
         } else {
             HostPort::Own
         };
         self.check_origin(scheme, headers, port)?;
-        if let (Some(tickets), Some(ticket)) = (&self.tickets, query(uri, "ticket=")) {
-            let until = tickets.redeem(&ticket).filter(|until| !until.is_cancelled());
-            return until.map(Some).ok_or(Denied::WrongTicket);
+        if let (Some(guests), Some(ticket)) = (&self.guests, query(uri, "ticket=")) {
+            return guests.ticket(&ticket, uri.path());
         }
         let Some(token) = &self.admission.token else {
-            return Ok(None);
+            return Ok(Admitted::default());
         };
         let given = query(uri, "token=").or_else(|| bearer_token(headers));
         let given = given.filter(|given| !given.is_empty()).ok_or(Denied::NoToken)?;
         // Constant in the token's bytes; only its length can be measured.
         if given.ct_eq(token.as_bytes()).into() {
-            Ok(None)
-        } else {
-            Err(Denied::WrongToken)
+            return Ok(Admitted::default());
+        }
+        match &self.guests {
+            Some(guests) => guests.token(&given, uri.path()),
+            None => Err(Denied::WrongToken),
         }
     }
 

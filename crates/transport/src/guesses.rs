@@ -64,7 +64,9 @@ impl Guesses {
     pub async fn denied(&self, denied: Denied) {
         match denied {
             Denied::WrongToken | Denied::WrongTicket => self.wrong(denied.word()).await,
-            Denied::Host | Denied::Origin | Denied::PageHost | Denied::NoToken => self.refused(denied.word()),
+            Denied::Host | Denied::Origin | Denied::PageHost | Denied::NoToken | Denied::NoRole => {
+                self.refused(denied.word());
+            }
         }
     }
 

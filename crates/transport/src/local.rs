@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_framing::{Limits, Transport};
+use bobbin_model::Actor;
 use bytes::Bytes;
 use subtle::ConstantTimeEq as _;
 use tokio::net::{UnixListener, UnixStream};
@@ -22,7 +23,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{Connections, MAX_BODY_BYTES};
+use crate::{Caller, Connections, MAX_BODY_BYTES};
 
 /// Connections at once (guess: more windows and runs than a user has open).
 const MAX_CONNECTIONS: usize = 256;
@@ -102,7 +103,12 @@ impl LocalListener {
                     () = stop.cancelled() => false,
                 };
                 if admitted {
-                    connections.serve(transport, true).await;
+                    let caller = Caller {
+                        actor: Actor::Owner,
+                        until: CancellationToken::new(),
+                        is_private: true,
+                    };
+                    connections.serve(transport, caller).await;
                 } else {
                     tracing::warn!("a connection was closed: it did not send the key");
                 }
@@ -205,7 +211,7 @@ mod tests {
     struct Echo;
 
     impl Connections for Echo {
-        fn serve(&self, mut transport: Transport, _: bool) -> BoxFuture<'static, ()> {
+        fn serve(&self, mut transport: Transport, _: Caller) -> BoxFuture<'static, ()> {
             async move {
                 while let Some(Ok(message)) = transport.next().await {
                     transport.send(message).await.unwrap();

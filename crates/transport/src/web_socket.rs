@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -20,9 +21,12 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::Connections;
-use crate::access::{Private, Until};
+use crate::access::Private;
 use crate::cut::Cut;
+use crate::{Admitted, Caller, Connections};
+
+/// How long a client that may no longer be connected has, to read the reason.
+const FAREWELL: Duration = Duration::from_millis(250);
 
 /// The WebSockets of one listener: how many may be open, and their tasks.
 #[derive(Debug, Clone)]
@@ -81,13 +85,28 @@ fn upgrade(
     };
     let upgraded = hyper::upgrade::on(&mut request);
     let is_private = request.extensions().get::<Private>().is_some();
-    // A client with the token may stay as long as it likes.
-    let until = request.extensions_mut().remove::<Until>();
-    let until = until.map_or_else(CancellationToken::new, |Until(until)| until);
-    let cuts = (until, sockets.cut.clone());
+    let Some(Admitted { actor, until }) = request.extensions_mut().remove() else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let caller = Caller {
+        actor,
+        until: until.clone(),
+        is_private,
+    };
+    let (gone, cut) = (CancellationToken::new(), sockets.cut.clone());
+    let cuts = (gone.clone(), cut);
     sockets.tasks.spawn(async move {
         let _permit = permit;
-        serve(upgraded, cuts, max_message_bytes, (&*connections, is_private)).await;
+        let farewell = async {
+            until.cancelled().await;
+            tokio::time::sleep(FAREWELL).await;
+            gone.cancel();
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = serve(upgraded, cuts, max_message_bytes, (&*connections, caller)) => {}
+            () = farewell => {}
+        }
     });
     Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
@@ -118,9 +137,9 @@ fn accept_key(headers: &HeaderMap) -> Option<String> {
 
 async fn serve(
     upgraded: impl Future<Output = Result<hyper::upgrade::Upgraded, hyper::Error>>,
-    (until, cut): (CancellationToken, CancellationToken),
+    (gone, cut): (CancellationToken, CancellationToken),
     max_message_bytes: usize,
-    (connections, is_private): (&dyn Connections, bool),
+    (connections, caller): (&dyn Connections, Caller),
 ) {
     let upgraded = match upgraded.await {
         Ok(upgraded) => upgraded,
@@ -128,13 +147,13 @@ async fn serve(
     };
     let config = websocket_config(max_message_bytes);
     // Counted: a client that takes a large answer slowly is not one that takes nothing.
-    let socket = Counted::new(Cut::new(Cut::new(TokioIo::new(upgraded), until), cut));
+    let socket = Counted::new(Cut::new(Cut::new(TokioIo::new(upgraded), gone), cut));
     let stream = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
     let options = WebSocketOptions {
         binary: BinaryFrames::Ignore,
         ..WebSocketOptions::default()
     };
     connections
-        .serve(Transport::counted_websocket(stream, options), is_private)
+        .serve(Transport::counted_websocket(stream, options), caller)
         .await;
 }

@@ -3,7 +3,7 @@
 use bobbin_native::group::{Availability, COMMON_ERRORS, Direction, Method};
 use bobbin_native_wire::ErrorCode;
 use bobbin_native_wire::handshake::types::PROTOCOL_VERSION;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::groups::groups;
 use crate::schema::Paths;
@@ -42,7 +42,15 @@ fn entry(method: &Method) -> Value {
         "summary": method.summary,
         "served": method.availability != Availability::Later,
         "params": paths.params,
+        "need": method.need.word(),
     });
+    if !method.members.is_empty() {
+        let members = method
+            .members
+            .iter()
+            .map(|(member, need)| ((*member).to_owned(), need.word().into()));
+        entry["members"] = members.collect::<Map<_, Value>>().into();
+    }
     if let Some(result) = paths.result {
         entry["result"] = result.into();
     }

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use bobbin_model::Role;
 use bobbin_native::group::need::Need;
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Availability, COMMON_ERRORS, Direction, Method};
@@ -90,6 +91,7 @@ pub(crate) fn files(root: &Path) -> anyhow::Result<Files> {
         );
         files.insert(format!("{name}.md"), tidy(&text));
     }
+    files.insert("roles.md".to_owned(), tidy(&roles(&head(root, "roles")?)));
     files.insert("errors.md".to_owned(), tidy(&errors(&head(root, "errors")?)));
     files.insert("README.md".to_owned(), tidy(&contents(&head(root, "README")?)));
     Ok(files)
@@ -463,6 +465,36 @@ fn errors(head: &str) -> String {
     text
 }
 
+/// Returns the table of methods by roles.
+fn roles(head: &str) -> String {
+    let mut text = format!("{}\n# Roles\n\n{head}", warning());
+    for (title, direction) in [
+        ("Requests of the client", Direction::Request),
+        ("Notifications of the client", Direction::ClientNotification),
+        ("Requests of the server", Direction::ServerRequest),
+        ("Notifications of the server", Direction::Notification),
+    ] {
+        let words = Role::ALL.map(Role::word).join(" | ");
+        let _ = write!(
+            text,
+            "\n## {title}\n\n| message | {words} |\n|---|---|---|---|---|\n"
+        );
+        for method in served().filter(|method| method.direction == direction) {
+            let may = |need: Need| {
+                Role::ALL
+                    .map(|role| if role.may(need) { "yes" } else { "no" })
+                    .join(" | ")
+            };
+            let link = format!("[{}]({})", method.name, place(method));
+            let _ = writeln!(text, "| {link} | {} |", may(method.need));
+            for (member, need) in method.members {
+                let _ = writeln!(text, "| {link} with `{member}` | {} |", may(*need));
+            }
+        }
+    }
+    text
+}
+
 fn contents(head: &str) -> String {
     let mut text = format!(
         "{}\n# Reference\n\n{head}\n| page | methods |\n|---|---|\n",
@@ -482,6 +514,7 @@ fn contents(head: &str) -> String {
             names.join(", ")
         );
     }
+    text.push_str("| [Roles](roles.md) | which role may send, answer and receive what |\n");
     text.push_str("| [Capabilities](capabilities.md) | what each side declares |\n");
     text.push_str("| [Error codes](errors.md) | every code and who answers it |\n");
     text.push_str("| [Types of several pages](types.md) | what several pages share |\n");

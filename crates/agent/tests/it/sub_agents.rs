@@ -469,6 +469,7 @@ async fn what_a_subagent_asks_is_told_at_the_root_and_answered_in_its_own_thread
         approval: approval.id.clone(),
         decision: Decision::Decline,
         client: "test".into(),
+        actor: bobbin_model::Actor::Owner,
     };
     answer(below, |reply| Command::Answer { answer: given, reply }).await;
     let turn = bench.last_turn().await;

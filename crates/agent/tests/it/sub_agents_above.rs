@@ -59,6 +59,7 @@ async fn what_is_taken_back_above_is_taken_back_below_in_the_same_turn() {
         approval: open[0].1.id.clone(),
         decision: Decision::Decline,
         client: "test".into(),
+        actor: bobbin_model::Actor::Owner,
     };
     answer(&below, |reply| Command::Answer { answer: given, reply }).await;
     let results = results(&bench.last_turn().await);

@@ -92,6 +92,7 @@ async fn time_in_which_all_subagents_wait_for_people_does_not_count_above() {
         approval: open[0].1.id.clone(),
         decision: Decision::Decline,
         client: "test".into(),
+        actor: bobbin_model::Actor::Owner,
     };
     answer(&below, |reply| Command::Answer { answer: given, reply }).await;
     let turn = bench.last_turn().await;

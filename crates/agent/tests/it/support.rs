@@ -293,6 +293,7 @@ impl Bench {
             approval: approval.id.clone(),
             decision,
             client: "test".into(),
+            actor: bobbin_model::Actor::Owner,
         };
         answer(&self.thread, |reply| Command::Answer { answer: given, reply }).await;
     }

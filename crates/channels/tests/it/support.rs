@@ -146,7 +146,10 @@ impl Server {
         // The task ends with its client.
         let serving = bobbin_native::serve(
             transport,
-            Endpoint::WebSocket { is_private: true },
+            Endpoint::WebSocket {
+                is_private: true,
+                actor: bobbin_model::Actor::Owner,
+            },
             self.native.clone(),
         );
         tokio::spawn(serving);

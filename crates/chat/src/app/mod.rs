@@ -515,6 +515,7 @@ impl App {
         };
         if !self.answered.contains(&response.request_id) {
             let words = ask::words_of(response.decision);
+            let by = response.actor.as_ref().map_or(by, ToString::to_string);
             self.note(&format!("{by} answered: {words}"));
         }
     }

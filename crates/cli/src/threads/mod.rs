@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use bobbin_client::Client;
+use bobbin_model::Person;
 use bobbin_native_wire::thread::params::ThreadListResult;
 use bobbin_native_wire::thread::types::ThreadSummary;
 use clap::{Args, Subcommand};
@@ -295,7 +296,22 @@ pub(crate) fn show_item(item: &Value) {
     let payload = &item["payload"];
     let text = |name: &str| payload[name].as_str().unwrap_or_default();
     match item["type"].as_str().unwrap_or_default() {
-        "userMessage" => console::say_quoted(&quoted(text("text"))),
+        "userMessage" => {
+            if let Some(who) = person(payload) {
+                console::say(&format!("{who}:"));
+            }
+            console::say_quoted(&quoted(text("text")));
+        }
+        "approvalResponse" => {
+            if let Some(who) = person(payload) {
+                let done = if payload["approved"] == true {
+                    "approved"
+                } else {
+                    "declined"
+                };
+                console::say(&format!("- {done} by {who}"));
+            }
+        }
         "agentMessage" => console::say_quoted(text("text")),
         "toolCall" => {
             let arguments = &payload["arguments"];
@@ -307,6 +323,12 @@ pub(crate) fn show_item(item: &Value) {
         "error" => console::say(&format!("! {}", text("message"))),
         _ => {}
     }
+}
+
+/// Returns the person that a payload names, with the device; `None` for the user of the server.
+fn person(payload: &Value) -> Option<String> {
+    let person: Person = serde_json::from_value(payload["actor"].clone()).ok()?;
+    Some(person.to_string())
 }
 
 fn quoted(text: &str) -> String {

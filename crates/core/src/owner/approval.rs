@@ -99,7 +99,7 @@ impl Owner {
 
     /// Settles a question. A late answer has no effect and gets no error (04 §6).
     pub(super) async fn answer(&mut self, answer: Answer, reply: Reply<()>) -> Result<(), CoreError> {
-        let by = DecidedBy::Client(answer.client);
+        let by = DecidedBy::client(answer.client, answer.actor);
         let scope = self
             .state
             .approval(&answer.approval)

@@ -72,6 +72,7 @@ pub(crate) async fn decide(handle: &ThreadHandle, approval: &Approval, decision:
         approval: approval.id.clone(),
         decision,
         client: "test".into(),
+        actor: bobbin_model::Actor::Owner,
     };
     answer(handle, |reply| Command::Answer { answer: given, reply })
         .await

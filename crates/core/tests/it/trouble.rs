@@ -348,6 +348,7 @@ async fn an_answer_that_is_not_stored_was_not_given_and_nothing_runs_on_it() {
         approval: approval.id.clone(),
         decision: Decision::Accept,
         client: "test".into(),
+        actor: bobbin_model::Actor::Owner,
     };
     let refused = answer(&thread, |reply| Command::Answer { answer: given, reply })
         .await

@@ -46,6 +46,7 @@ async fn settle(client: &Client, chat: &ChatId, call: &str, decision: Decision) 
         approval,
         decision,
         client: bobbin_session::Dialect::client_name(&*client.eca),
+        actor: bobbin_session::Dialect::actor(&*client.eca),
     };
     // The first answer counts. A late one is accepted silently.
     let reply = Box::new(|_| {});

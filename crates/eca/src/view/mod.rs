@@ -422,7 +422,9 @@ fn reason_id(turn: TurnId, item: ItemId) -> String {
 
 fn reason(by: &DecidedBy) -> Reason {
     match by {
-        DecidedBy::Client(_) | DecidedBy::SameScope(_) | DecidedBy::Interrupt => Reason::UserChoice,
+        DecidedBy::Client(_) | DecidedBy::Person { .. } | DecidedBy::SameScope(_) | DecidedBy::Interrupt => {
+            Reason::UserChoice
+        }
         DecidedBy::Timeout | DecidedBy::Policy | DecidedBy::CallEnded => Reason::UserConfig,
     }
 }

@@ -9,7 +9,7 @@ use bobbin_editor_kit::bridge::{self, End, Joined};
 use bobbin_editor_kit::{Early, OpenRequest};
 use bobbin_framing::{CloseReason, Transport};
 use bobbin_model::state::{NewThread, StartTurn};
-use bobbin_model::{Approval, Decision, HistoryMode, Identity, InputPart, ThreadId, TurnFeatures};
+use bobbin_model::{Actor, Approval, Decision, HistoryMode, Identity, InputPart, ThreadId, TurnFeatures};
 use bobbin_peer::{CallContext, ErrorObject, NotificationContext, PeerHandle, PeerOptions, Responder};
 use bobbin_session::{
     Connection, ConnectionOptions, Dialect, Handler, Lifetime, LogSource, Session, Start, SubscribeOptions,
@@ -20,6 +20,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 /// Longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -50,6 +51,10 @@ impl Dialect for Toy {
 
     fn approves(&self) -> bool {
         false
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::Owner
     }
 
     fn client_name(&self) -> String {
@@ -166,6 +171,7 @@ fn server(threads: &Arc<Threads>) -> Transport {
         peer: PeerOptions::default(),
         handshake: Some(PATIENCE),
         endpoint: "toy".to_owned(),
+        until: CancellationToken::new(),
     };
     let threads = threads.clone();
     tokio::spawn(async move {

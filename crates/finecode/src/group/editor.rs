@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{ClientId, Editor, Json};
 use bobbin_native::client::Client;
+use bobbin_native::group::need::Need;
 use bobbin_peer::PeerHandle;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -49,7 +50,7 @@ pub(crate) fn ready(client: &Client) {
     };
     let declared = client.capabilities().extensions.get(CAPABILITY);
     let declared = declared.and_then(|declared| Declared::deserialize(declared).ok());
-    if !declared.unwrap_or_default().apply_edit {
+    if !declared.unwrap_or_default().apply_edit || !client.actor().may(Need::Own) {
         return;
     }
     let id = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -11,7 +11,6 @@ use bobbin_native::client::{Client, refuse};
 use bobbin_native_wire::RpcError;
 use bobbin_peer::{PeerHandle, Responder};
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::group::changes::FilesBefore;
@@ -24,12 +23,13 @@ use crate::group::types::{
     FineCodeRunnerLogsResult, FineCodeRunnerParams, FineCodeRunnerResult,
 };
 use crate::group::{PARTIAL_RESULT, PROGRESS, editor};
+use bobbin_native::call::NoParams;
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-pub(crate) async fn projects(_: &Client, finecode: &FineCode, _: IgnoredAny, responder: Responder) {
+pub(crate) async fn projects(_: &Client, finecode: &FineCode, _: NoParams, responder: Responder) {
     let projects = finecode.host.projects().await;
     let projects = projects.into_iter().map(|project| FineCodeProject {
         path: shown(&project.path),
@@ -255,7 +255,7 @@ pub(crate) fn cancel(
     responder.ok(FineCodeActionCancelResult { cancelled });
 }
 
-pub(crate) fn runners(_: &Client, finecode: &FineCode, _: IgnoredAny, responder: Responder) {
+pub(crate) fn runners(_: &Client, finecode: &FineCode, _: NoParams, responder: Responder) {
     let runners = finecode.hosts().map(|host| host.runners()).concat();
     responder.ok(FineCodeRunnerListResult {
         runners: runners.iter().map(runner).collect(),

@@ -2,6 +2,7 @@
 
 use crate::{ClientId, Screen, ScreenError, Shows};
 use bobbin_native::client::Client;
+use bobbin_native::group::need::Need;
 use bobbin_peer::{CallError, PeerHandle};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -51,7 +52,10 @@ pub(crate) fn ready(client: &Client) {
         return;
     };
     // `true` means that the client shows nothing and only gets notifications.
-    let shows = Shows::deserialize(declared).unwrap_or_default();
+    let declared = Some(declared).filter(|_| client.actor().may(Need::Approve));
+    let shows = declared
+        .and_then(|declared| Shows::deserialize(declared).ok())
+        .unwrap_or_default();
     let (host, peer) = (host.clone(), client.peer().clone());
     let id = host.attach(Arc::new(Connected(peer.clone())), shows);
     peer.extensions().insert(id);

@@ -331,6 +331,7 @@ impl ThreadState {
             delivery,
             client_message_id: request.client_message_id,
             sender: request.sender,
+            actor: request.features.actor.person().cloned(),
             trigger: request.trigger,
             channel_name: request.channel.clone(),
             channel_context: self.header.channel_context.clone(),

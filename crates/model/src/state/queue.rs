@@ -340,6 +340,7 @@ impl ThreadState {
                 delivery: DeliveryMode::Guidance,
                 client_message_id: entry.client_message_id,
                 sender: entry.sender,
+                actor: entry.features.actor.person().cloned(),
                 trigger: entry.trigger,
                 channel_name: entry.channel,
                 channel_context: self.header.channel_context.clone(),

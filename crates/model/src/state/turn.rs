@@ -309,6 +309,10 @@ fn resolved(open: &Approval, decision: Decision, by: DecidedBy, item: ItemId, no
         request_id: open.id.clone(),
         approved: decision.approves(),
         decision,
+        actor: match &by {
+            DecidedBy::Person { person, .. } => Some(person.clone()),
+            _ => None,
+        },
     };
     Event::ApprovalResolved {
         turn: open.turn,

@@ -223,6 +223,7 @@ impl Bench {
             approval: approval.id.clone(),
             decision: Decision::Accept,
             client: "test".into(),
+            actor: bobbin_model::Actor::Owner,
         };
         answer(&self.thread, |reply| Command::Answer { answer: given, reply }).await;
     }

@@ -2,7 +2,7 @@
 //!
 //! AppServer protocol 03 §5. A new type is one row in the table at the end. Payloads about tools are in `tool_payload`.
 
-use bobbin_model::{ApprovalKind, Decision, DeliveryMode, Json};
+use bobbin_model::{ApprovalKind, Decision, DeliveryMode, Json, Person};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_with::skip_serializing_none;
@@ -38,6 +38,8 @@ pub struct UserMessagePayload {
     pub sender_role: Option<String>,
     /// The group it was said in.
     pub group_id: Option<String>,
+    /// Extension: the person who sent it, as the server has authenticated them. Absent for the user of the server.
+    pub actor: Option<Person>,
     /// The channel it came through.
     pub channel_name: Option<String>,
     /// The scope it came from.
@@ -93,6 +95,7 @@ pub struct ApprovalRequestPayload {
 }
 
 /// Payload of `approvalResponse`: the answer.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalResponsePayload {
@@ -102,6 +105,8 @@ pub struct ApprovalResponsePayload {
     pub approved: bool,
     /// The answer.
     pub decision: Decision,
+    /// Extension: the person who answered. Absent for the user of the server, and where nobody answered.
+    pub actor: Option<Person>,
 }
 
 /// Payload of `error`: something went wrong in the Turn.

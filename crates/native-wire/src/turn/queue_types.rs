@@ -2,7 +2,7 @@
 //!
 //! AppServer protocol 03 §4.
 
-use bobbin_model::{QueueStatus, Sender};
+use bobbin_model::{Person, QueueStatus, Sender};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -27,6 +27,8 @@ pub struct QueuedTurnInput {
     pub display_text: String,
     /// Who gave it.
     pub sender: Option<Sender>,
+    /// Extension: the person who gave it, as the server has authenticated them. Absent for the user of the server.
+    pub actor: Option<Person>,
     /// The client's own id of it.
     pub client_user_message_id: Option<String>,
     /// Whether it waits for a Turn of its own or for a boundary in the running one.

@@ -64,6 +64,7 @@ pub(super) fn user_item() -> Box<Item> {
                 sender_role: Some("admin".into()),
                 group_id: Some("g-1".into()),
             }),
+            actor: None,
             trigger: None,
             channel_name: Some("kettle".into()),
             channel_context: Some("workspace:/srv/tea".into()),
@@ -402,6 +403,7 @@ pub(super) fn of_approvals() -> Vec<(&'static str, Frame)> {
         request_id: id.clone(),
         approved: false,
         decision: Decision::Decline,
+        actor: None,
     };
     let approval = Box::new(Approval {
         id: id.clone(),

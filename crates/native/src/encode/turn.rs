@@ -249,7 +249,7 @@ pub(super) fn of_answer(
     by: Option<&DecidedBy>,
 ) -> WireMessage {
     let answered_by = match by {
-        Some(DecidedBy::Client(name)) => Some(name.clone()),
+        Some(DecidedBy::Client(name) | DecidedBy::Person { client: name, .. }) => Some(name.clone()),
         _ => None,
     };
     let params = ApprovalResolvedNotification {

@@ -42,8 +42,23 @@ async fn pass(seconds: u64) {
 #[tokio::test]
 async fn a_client_that_does_not_finish_its_handshake_is_closed_after_thirty_seconds() {
     let server = Server::start().await;
-    let (silent, ended) = serve(&server, Endpoint::WebSocket { is_private: true });
-    let mut halfway = Client::new(link(serve(&server, Endpoint::WebSocket { is_private: true }).0));
+    let (silent, ended) = serve(
+        &server,
+        Endpoint::WebSocket {
+            is_private: true,
+            actor: bobbin_model::Actor::Owner,
+        },
+    );
+    let mut halfway = Client::new(link(
+        serve(
+            &server,
+            Endpoint::WebSocket {
+                is_private: true,
+                actor: bobbin_model::Actor::Owner,
+            },
+        )
+        .0,
+    ));
     let hello = json!({ "clientInfo": { "name": "half", "version": "1" } });
     halfway.call("initialize", hello).await;
     pass(29).await;
@@ -58,7 +73,16 @@ async fn a_client_that_does_not_finish_its_handshake_is_closed_after_thirty_seco
 async fn a_client_that_is_ready_and_one_on_stdio_have_no_such_limit() {
     let server = Server::start().await;
     let mut ready = Client::ready(
-        link(serve(&server, Endpoint::WebSocket { is_private: true }).0),
+        link(
+            serve(
+                &server,
+                Endpoint::WebSocket {
+                    is_private: true,
+                    actor: bobbin_model::Actor::Owner,
+                },
+            )
+            .0,
+        ),
         "ready",
         json!({}),
     )

@@ -7,7 +7,7 @@ use bobbin_native_wire::handshake::types::EmptyParams;
 use bobbin_peer::Responder;
 
 use super::DeviceFeature;
-use crate::devices::DeviceError;
+use crate::devices::{DeviceError, Invited};
 use crate::file::Device;
 use crate::group::types::{
     DeviceInfo, DeviceInviteParams, DeviceInviteResult, DeviceListResult, DeviceRevokeParams,
@@ -29,15 +29,18 @@ pub(super) fn revoke(
 }
 
 pub(super) fn invite(_: &Client, feature: &DeviceFeature, params: DeviceInviteParams, responder: Responder) {
-    let label = params.label;
     let mut result = DeviceInviteResult {
         code: None,
         expires_at: None,
         page_url: feature.page.clone(),
         remote_urls: feature.elsewhere.clone(),
     };
+    let invited = Invited {
+        label: params.label,
+        person: params.person,
+    };
     if feature.wants_code {
-        match feature.devices.invite(label.as_deref()) {
+        match feature.devices.invite(invited) {
             Ok(code) => {
                 result.code = Some(code.text);
                 result.expires_at = Some(time(code.expires_at));
@@ -63,9 +66,13 @@ fn device(device: Device) -> DeviceInfo {
         label: device.label,
         created_at: time(device.created_at),
         last_used_at: time(device.last_used_at),
+        person: device.person,
     }
 }
 
 fn wire_error(error: &DeviceError) -> RpcError {
-    RpcError::internal_error(error.to_string())
+    match error {
+        DeviceError::NoPerson(_) => RpcError::invalid_params(format!("{error}.")),
+        _ => RpcError::internal_error(error.to_string()),
+    }
 }

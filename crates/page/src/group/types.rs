@@ -14,6 +14,7 @@ pub struct DeviceListResult {
 }
 
 /// A paired browser.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceInfo {
@@ -25,6 +26,8 @@ pub struct DeviceInfo {
     pub created_at: Timestamp,
     /// When it last connected, to the minute.
     pub last_used_at: Timestamp,
+    /// The person whose it is. Absent for the user of the server.
+    pub person: Option<String>,
 }
 
 /// Parameters of `device/invite`.
@@ -34,6 +37,8 @@ pub struct DeviceInfo {
 pub struct DeviceInviteParams {
     /// The name that the device gets; without it, the name that the browser gives itself. At most 64 characters count.
     pub label: Option<String>,
+    /// The person whose it will be, as `bobbin people` names it; the user of the server without one.
+    pub person: Option<String>,
 }
 
 /// Result of `device/invite`.

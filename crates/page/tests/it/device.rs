@@ -7,8 +7,9 @@ use bobbin_framing::{Limits, Transport};
 use bobbin_native::Endpoint;
 use bobbin_native::group::Groups;
 use bobbin_page::{DeviceFeature, DeviceFile, Devices, GROUPS};
+use bobbin_people::{People, PeopleFile, Scope};
 use bobbin_testkit::{Client, Link, ManualClock, ScriptEngine, TestWorkspace};
-use bobbin_transport::{PageOrigin, Tickets as _};
+use bobbin_transport::{Guests, PageOrigin};
 use serde_json::json;
 
 /// Starts a server in memory and connects a client.
@@ -37,11 +38,17 @@ fn feature(devices: &Devices, wants_code: bool) -> Features {
     })
 }
 
+fn people(state: &tempfile::TempDir) -> People {
+    let clock = Arc::new(ManualClock::default());
+    People::new(PeopleFile::of(state.path()), Scope::Node, clock)
+}
+
 #[tokio::test]
 async fn browsers_are_invited_listed_and_revoked() {
     let (workspace, state) = (TestWorkspace::default(), tempfile::tempdir().unwrap());
     let devices = Devices::new(
         DeviceFile::of(state.path()),
+        people(&state),
         PageOrigin::Stable,
         Arc::new(ManualClock::default()),
     );
@@ -65,7 +72,7 @@ async fn browsers_are_invited_listed_and_revoked() {
         .ticket(&entered.secret, "http://127.0.0.1:9100")
         .await
         .unwrap();
-    let open = devices.redeem(ticket.as_bytes()).unwrap();
+    let open = Guests::ticket(&devices, ticket.as_bytes(), "/ws").unwrap().until;
     let revoked = client.call("device/revoke", json!({ "ids": ["nothing"] })).await;
     assert_eq!(revoked["devices"], expected);
     assert!(!open.is_cancelled());
@@ -79,6 +86,7 @@ async fn there_is_no_code_where_none_is_needed_and_no_method_where_there_is_no_p
     let (workspace, state) = (TestWorkspace::default(), tempfile::tempdir().unwrap());
     let devices = Devices::new(
         DeviceFile::of(state.path()),
+        people(&state),
         PageOrigin::Stable,
         Arc::new(ManualClock::default()),
     );

@@ -71,7 +71,10 @@ impl Server {
         // Ends with its client.
         tokio::spawn(bobbin_native::serve(
             transport,
-            Endpoint::WebSocket { is_private: true },
+            Endpoint::WebSocket {
+                is_private: true,
+                actor: bobbin_model::Actor::Owner,
+            },
             self.native.clone(),
         ));
         let (reader, writer) = tokio::io::split(far);

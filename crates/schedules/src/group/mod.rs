@@ -10,7 +10,6 @@ pub mod types;
 use bobbin_core::WireMessage;
 use bobbin_model::UnixMillis;
 use bobbin_native::client::{Answer, Client, refuse};
-use bobbin_native::group::need::Need;
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::message;
@@ -73,17 +72,17 @@ static CRON: Group = Group {
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
             note JOBS;
         request "cron/remove" (CronJobParams => CronRemoveResult)
-            [CronJobNotFound] wait_with(of Schedules) cron::remove, needs Prompt:
+            [CronJobNotFound] wait_with(of Schedules) cron::remove, needs Own:
             "Removes a job. A run of it goes on.", spec "05 §2",
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
             note JOBS;
         request "cron/enable" (CronEnableParams => CronEnableResult)
-            [CronJobNotFound] wait_with(of Schedules) cron::enable, needs Prompt:
+            [CronJobNotFound] wait_with(of Schedules) cron::enable, needs Own:
             "Switches a job on or off.", spec "05 §2",
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
             note JOBS;
         request "cron/run" (CronJobParams => CronRunResult)
-            [CronJobNotFound] wait_with(of Schedules) cron::run, needs Prompt:
+            [CronJobNotFound] wait_with(of Schedules) cron::run, needs Own:
             "Has a job run as soon as there is room.", spec "05 §2",
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
             note JOBS;
@@ -110,7 +109,7 @@ static HEARTBEAT: Group = Group {
     methods: rows! {
         Page::SCHEDULES, Some("heartbeatManagement");
         request "heartbeat/trigger" (HeartbeatTriggerParams => HeartbeatTriggerResult)
-            [] now_with(of Schedules) heartbeat::trigger, needs Prompt:
+            [] now_with(of Schedules) heartbeat::trigger, needs Own:
             "Runs what HEARTBEAT.md says, and answers when the run ends.", spec "05 §3",
             test "schedules/automation: the_heartbeat_runs_what_its_file_says_and_answers_at_the_end",
             note "only clients trigger it, nothing does by the clock; `HEARTBEAT.md` counts once the folder is \
@@ -135,21 +134,21 @@ static AUTOMATION: Group = Group {
             "Reads a task.", spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
             partial TASKS;
         request "automation/task/create" (AutomationTaskCreateParams => AutomationTaskCreateResult)
-            [TaskExists, BindingInvalid] now_with(of Schedules) automation::create, needs Prompt:
-            "Makes a task. One without a schedule runs once, at once.", members &[("approvalPolicy", Need::Own)],
+            [TaskExists, BindingInvalid] now_with(of Schedules) automation::create, needs Own:
+            "Makes a task. One without a schedule runs once, at once.",
             spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
             partial TASKS;
         request "automation/task/run" (AutomationTaskParams => AutomationTaskResult)
-            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::run, needs Prompt:
+            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::run, needs Own:
             "Has a task run as soon as there is room.", spec "05 §12",
             test "schedules/automation: a_task_is_made_runs_and_is_deleted",
             partial TASKS;
         request "automation/task/delete" (AutomationTaskParams => AutomationOkResult)
-            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::delete, needs Prompt:
+            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::delete, needs Own:
             "Deletes a task.", spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
             partial TASKS;
         request "automation/task/updateBinding" (AutomationTaskUpdateBindingParams => AutomationTaskResult)
-            [TaskNotFound, TaskStateInvalid, BindingInvalid] now_with(of Schedules) automation::bind, needs Prompt:
+            [TaskNotFound, TaskStateInvalid, BindingInvalid] now_with(of Schedules) automation::bind, needs Own:
             "Says which Thread a task runs in.", spec "05 §12",
             test "schedules/automation: a_task_is_made_runs_and_is_deleted",
             partial TASKS;
@@ -159,12 +158,12 @@ static AUTOMATION: Group = Group {
             test "schedules/automation: templates_are_saved_used_and_deleted",
             note TEMPLATES;
         request "automation/template/save" (AutomationTemplateSaveParams => AutomationTemplateResult)
-            [] wait_with(of Schedules) automation::save, needs Prompt:
-            "Saves a template of the user.", members &[("defaultApprovalPolicy", Need::Own)], spec "05 §12",
+            [] wait_with(of Schedules) automation::save, needs Own:
+            "Saves a template of the user.", spec "05 §12",
             test "schedules/automation: templates_are_saved_used_and_deleted",
             note TEMPLATES;
         request "automation/template/delete" (AutomationTemplateDeleteParams => AutomationOkResult)
-            [] wait_with(of Schedules) automation::delete_template, needs Prompt:
+            [] wait_with(of Schedules) automation::delete_template, needs Own:
             "Deletes a template of the user.", spec "05 §12",
             test "schedules/automation: templates_are_saved_used_and_deleted",
             note TEMPLATES;
@@ -177,22 +176,22 @@ static AUTOMATION: Group = Group {
             "Reads an automation.", spec "07 §8.4",
             test "schedules/automations_today: an_automation_is_made_changed_and_deleted";
         request "automation/create" (AutomationCreateParams => AutomationResult)
-            [] now_with(of Schedules) today::create, needs Prompt:
-            "Makes an automation.", members &[("automation.approvalPolicy", Need::Own)], spec "07 §8.4",
+            [] now_with(of Schedules) today::create, needs Own:
+            "Makes an automation.", spec "07 §8.4",
             test "schedules/automations_today: an_automation_is_made_changed_and_deleted",
             note AUTOMATIONS;
         request "automation/update" (AutomationUpdateParams => AutomationResult)
             [TaskNotFound, TaskStateInvalid, AutomationVersionConflict] now_with(of Schedules) today::update,
-            needs Prompt:
-            "Replaces the definition of an automation.", members &[("automation.approvalPolicy", Need::Own)],
+            needs Own:
+            "Replaces the definition of an automation.",
             spec "07 §8.4", test "schedules/automations_today: an_automation_is_made_changed_and_deleted",
             note AUTOMATIONS;
         request "automation/delete" (AutomationParams => AutomationOkResult)
-            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) today::delete, needs Prompt:
+            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) today::delete, needs Own:
             "Deletes an automation. The Threads of its runs stay.", spec "07 §8.4",
             test "schedules/automations_today: an_automation_is_made_changed_and_deleted";
         request "automation/run" (AutomationParams => AutomationRunResult)
-            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) today::run, needs Prompt:
+            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) today::run, needs Own:
             "Has an automation run as soon as there is room, also one that is paused or completed.",
             spec "07 §8.4", test "schedules/automations_today: an_automation_runs_by_hand_and_its_runs_are_marked";
         request "automation/runs/list" (AutomationReadParams => AutomationRunsResult)
@@ -201,7 +200,7 @@ static AUTOMATION: Group = Group {
             test "schedules/automations_today: an_automation_runs_by_hand_and_its_runs_are_marked",
             note AUTOMATIONS;
         request "automation/runs/read" (AutomationRunsReadParams => AutomationRunsResult)
-            [TaskNotFound] wait_with(of Schedules) today::read_runs, needs Prompt:
+            [TaskNotFound] wait_with(of Schedules) today::read_runs, needs Own:
             "Says which runs their user has read of.", spec "07 §8.4",
             test "schedules/automations_today: an_automation_runs_by_hand_and_its_runs_are_marked";
         request "automation/presets/list" (AutomationPresetsListParams => AutomationPresetsListResult)

@@ -9,7 +9,7 @@ use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_editor_kit::{EditorServices, Failure, Host, NoticeKind, OpenRequest, UserNotice};
 use bobbin_model::{ClientKeys, Mode};
 use bobbin_peer::Transport;
-use bobbin_transport::Connections;
+use bobbin_transport::{Caller, Connections};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -99,14 +99,14 @@ fn offer(opened: &Opened, config: &Config, notices: Vec<UserNotice>) -> EditorSe
 pub(crate) struct CodexClients(pub(crate) Editors);
 
 impl Connections for CodexClients {
-    fn serve(&self, transport: Transport, _: bool) -> BoxFuture<'static, ()> {
+    fn serve(&self, transport: Transport, _: Caller) -> BoxFuture<'static, ()> {
         let editors = self.0.clone();
         async move { editors.serve_codex(transport, ClientKeys::default()).await }.boxed()
     }
 }
 
 impl Connections for Editors {
-    fn serve(&self, transport: Transport, _: bool) -> BoxFuture<'static, ()> {
+    fn serve(&self, transport: Transport, _: Caller) -> BoxFuture<'static, ()> {
         let editors = self.clone();
         async move { editors.serve_with(transport, ClientKeys::default()).await }.boxed()
     }

@@ -10,7 +10,7 @@ use bobbin_core::{
 use bobbin_framing::Transport;
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
-    Approval, ApprovalId, Decision, HistoryMode, Identity, InputPart, ThreadId, TurnFeatures,
+    Actor, Approval, ApprovalId, Decision, HistoryMode, Identity, InputPart, ThreadId, TurnFeatures,
 };
 use bobbin_peer::{Handlers, Peer, PeerHandle, PeerOptions};
 use bobbin_session::{Dialect, Lifetime, LogSource, Session, Start, SubscribeOptions};
@@ -270,6 +270,10 @@ impl Dialect for Plain {
 
     fn approves(&self) -> bool {
         true
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::Owner
     }
 
     fn client_name(&self) -> String {

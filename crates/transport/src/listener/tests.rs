@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_framing::Transport;
+use bobbin_model::{Actor, Person, Role};
 use futures_util::FutureExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::*;
-use crate::{Admission, Connections, Tickets, web_socket};
+use crate::{Admission, Admitted, Caller, Connections, Denied, Guests, web_socket};
 
 const TOKEN: &str = "s3cret";
 
@@ -16,7 +17,7 @@ const TOKEN: &str = "s3cret";
 struct Closes;
 
 impl Connections for Closes {
-    fn serve(&self, _: Transport, _: bool) -> BoxFuture<'static, ()> {
+    fn serve(&self, _: Transport, _: Caller) -> BoxFuture<'static, ()> {
         std::future::ready(()).boxed()
     }
 }
@@ -24,13 +25,29 @@ impl Connections for Closes {
 /// Knows one ticket, and one of a client that may not connect any more.
 struct Once;
 
-impl Tickets for Once {
-    fn redeem(&self, ticket: &[u8]) -> Option<CancellationToken> {
-        let until = CancellationToken::new();
+impl Guests for Once {
+    fn ticket(&self, ticket: &[u8], _: &str) -> Result<Admitted, Denied> {
+        let admitted = Admitted::default();
         if ticket == b"revoked" {
-            until.cancel();
+            admitted.until.cancel();
         }
-        [&b"good"[..], b"revoked"].contains(&ticket).then_some(until)
+        let is_known = [&b"good"[..], b"revoked"].contains(&ticket);
+        is_known.then_some(admitted).ok_or(Denied::WrongTicket)
+    }
+
+    fn token(&self, token: &[u8], path: &str) -> Result<Admitted, Denied> {
+        match (token, path) {
+            (b"anas", "/elsewhere/ws") => Err(Denied::NoRole),
+            (b"anas", _) => Ok(Admitted {
+                actor: Actor::Person(Box::new(Person {
+                    name: "ana".to_owned(),
+                    role: Role::Owner,
+                    device: None,
+                })),
+                ..Admitted::default()
+            }),
+            _ => Err(Denied::WrongToken),
+        }
     }
 }
 
@@ -49,7 +66,7 @@ async fn server(router: Router<WebSockets>) -> Server {
     };
     let access = Access::new(address, admission)
         .unwrap()
-        .with_tickets(Arc::new(Once));
+        .with_guests(Arc::new(Once));
     let page = Router::new().route("/page", get(async || "free").post(async || "changed"));
     let listener = listener.with_page(page);
     let (ready, stop) = (Arc::new(AtomicBool::new(true)), CancellationToken::new());
@@ -118,6 +135,30 @@ async fn a_ticket_lets_in_and_one_that_does_not_count_is_refused_even_with_the_t
         ("/?ticket=", &host, "401"),
         ("/?ticket=revoked", &host, "401"),
         ("/?ticket=other", &bearer, "401"),
+    ] {
+        assert_eq!(server.status(path, headers).await, expected, "{path}");
+    }
+    server.stop.cancel();
+}
+
+#[tokio::test]
+async fn a_person_reaches_web_sockets_alone() {
+    let router = Router::new()
+        .route("/", get(async || "the data"))
+        .route("/metrics", get(async || "counters"))
+        .route("/ws", web_socket(1024, Arc::new(Closes)))
+        .route("/elsewhere/ws", web_socket(1024, Arc::new(Closes)));
+    let server = server(router).await;
+    let host = format!("Host: {}\r\n", server.address);
+    let bearer = format!("{host}Authorization: Bearer anas\r\n");
+    for (path, headers, expected) in [
+        ("/ws", &bearer, "400"),
+        ("/ws?token=anas", &host, "400"),
+        ("/ws?token=ana", &host, "401"),
+        ("/elsewhere/ws", &bearer, "403"),
+        ("/", &bearer, "403"),
+        ("/metrics", &bearer, "403"),
+        ("/nothing", &bearer, "403"),
     ] {
         assert_eq!(server.status(path, headers).await, expected, "{path}");
     }

@@ -221,6 +221,7 @@ fn item(item: &Item) -> String {
             request_id,
             approved,
             decision,
+            ..
         } => {
             format!("answers {request_id} {decision} {approved}")
         }

@@ -23,9 +23,9 @@ use bobbin_native_wire::config::types::{
 use bobbin_native_wire::mcp::types::WorkspaceConfigChangedNotification;
 use bobbin_native_wire::{Nullable, RpcError};
 use bobbin_peer::Responder;
-use serde::de::IgnoredAny;
 
 use super::CONFIG_CHANGED;
+use crate::call::NoParams;
 use crate::convert::time;
 use crate::message;
 
@@ -34,7 +34,7 @@ const MAX_EDITS: usize = 256;
 
 type Config = Arc<dyn WorkspaceConfig>;
 
-pub(super) async fn schema(_: &Client, config: &Config, _: IgnoredAny, responder: Responder) {
+pub(super) async fn schema(_: &Client, config: &Config, _: NoParams, responder: Responder) {
     let sections = (0..)
         .zip(config.schema().await)
         .map(|(order, section)| ConfigSection {

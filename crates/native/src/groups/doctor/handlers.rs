@@ -3,12 +3,12 @@
 use crate::client::{Client, refuse};
 use bobbin_native_wire::RpcError;
 use bobbin_peer::{ErrorObject, Responder};
-use serde::de::IgnoredAny;
 
 use super::Doctor;
+use crate::call::NoParams;
 use crate::groups::doctor::types::DoctorRunResult;
 
-pub(super) fn run(client: &Client, doctor: &Doctor, _: IgnoredAny, responder: Responder) {
+pub(super) fn run(client: &Client, doctor: &Doctor, _: NoParams, responder: Responder) {
     let (run, permits) = (doctor.run.clone(), doctor.permits.clone());
     let peer = client.peer().clone();
     client.spawn(async move {

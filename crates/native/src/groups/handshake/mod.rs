@@ -11,13 +11,18 @@ use crate::group::{Group, rows};
 pub(crate) const INITIALIZE: &str = "initialize";
 pub(crate) const INITIALIZED: &str = "initialized";
 
-/// Capabilities by which a client is asked, or its word is taken for the user's.
-const DECLARED: &[Member] = &[
+/// Capabilities by which a client is asked, or its word is taken for the user's. They have no effect where the role of the
+/// client's user does not cover them.
+pub(crate) const DECLARED: &[Member] = &[
     ("capabilities.person", Need::Prompt),
     ("capabilities.acpExtensions", Need::Prompt),
-    ("capabilities.channelAdapter", Need::Prompt),
+    ("capabilities.nodeRepl", Need::Prompt),
+    ("capabilities.browserUse", Need::Prompt),
     ("capabilities.approvalSupport", Need::Approve),
     ("capabilities.userInputSupport", Need::Approve),
+    ("capabilities.requestUserInputSupport", Need::Approve),
+    ("capabilities.mcpElicitation", Need::Approve),
+    ("capabilities.channelAdapter", Need::Own),
 ];
 
 /// The group.

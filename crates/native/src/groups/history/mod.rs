@@ -14,6 +14,7 @@ use bobbin_native_wire::thread::params::ThreadResult;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
+use crate::groups::thread::LOOSENING;
 
 /// The group.
 pub static GROUP: Group = Group {
@@ -25,7 +26,7 @@ pub static GROUP: Group = Group {
             test "native/searching: threads_are_found_by_what_was_said_in_them";
         request "thread/fork" (ThreadForkParams => ThreadResult)
             [ThreadNotFound, TurnNotFound, TurnInProgress] wait fork::fork, needs Prompt:
-            "Starts a Thread with a copy of another's conversation.", page Page::THREADS,
+            "Starts a Thread with a copy of another's conversation.", members LOOSENING, page Page::THREADS,
             capability Some("threadFork"), spec "07 §6.5",
             test "server/threads: a_fork_has_the_turns_up_to_one_and_a_title_of_its_own";
         request "turn/revert" (TurnRevertParams => TurnRevertResult)

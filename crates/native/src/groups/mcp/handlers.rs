@@ -9,9 +9,9 @@ use bobbin_native_wire::mcp::types::{
     McpRemoveResult, McpServerResult, McpStatusListResult, McpTestParams, McpTestResult, McpUpsertParams,
 };
 use bobbin_peer::Responder;
-use serde::de::IgnoredAny;
 
 use super::convert;
+use crate::call::NoParams;
 use crate::client::{Client, refuse};
 
 /// The error word of a failed `mcp/test`.
@@ -19,7 +19,7 @@ const TEST_FAILED: &str = "McpServerTestFailed";
 
 type Servers = Arc<dyn ToolServers>;
 
-pub(super) fn list(_: &Client, servers: &Servers, _: IgnoredAny, responder: Responder) {
+pub(super) fn list(_: &Client, servers: &Servers, _: NoParams, responder: Responder) {
     let servers = servers.configured();
     responder.ok(McpListResult {
         servers: servers.iter().map(convert::config_out).collect(),
@@ -37,7 +37,7 @@ pub(super) fn get(_: &Client, servers: &Servers, McpGetParams { name }: McpGetPa
     }
 }
 
-pub(super) fn status(_: &Client, servers: &Servers, _: IgnoredAny, responder: Responder) {
+pub(super) fn status(_: &Client, servers: &Servers, _: NoParams, responder: Responder) {
     let servers = servers.servers();
     responder.ok(McpStatusListResult {
         servers: servers.iter().map(|server| convert::status(server)).collect(),

@@ -13,12 +13,12 @@ use bobbin_native_wire::mcp_runtime::types::{
     McpServerStatusListParams, McpServerStatusListResult, McpServerToolCallParams,
 };
 use bobbin_peer::Responder;
-use serde::de::IgnoredAny;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::elicitation::Outside;
 use super::{Calls, convert};
+use crate::call::NoParams;
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::groups::mcp::handlers::wire_error;
 
@@ -201,7 +201,7 @@ pub(super) async fn read(
     });
 }
 
-pub(super) async fn reload(_: &Client, servers: &Servers, _: IgnoredAny, responder: Responder) {
+pub(super) async fn reload(_: &Client, servers: &Servers, _: NoParams, responder: Responder) {
     match servers.reload().await {
         Ok(()) => responder.ok(EmptyResult {}),
         Err(error) => refuse(responder, wire_error(&error)),

@@ -50,7 +50,7 @@ pub static GROUP: Group = Group {
             test "server/mcp_runtime: a_client_of_today_lists_servers_with_what_they_offer",
             note "a page ends early behind 4 MiB";
         request "mcpServer/tool/call" (McpServerToolCallParams => McpServerToolCallResult)
-            [ThreadNotFound, McpServerNotFound] wait_with(of Calls) handlers::call, needs Prompt:
+            [ThreadNotFound, McpServerNotFound] wait_with(of Calls) handlers::call, needs Approve:
             "Calls a tool of an MCP server, outside of any Turn.", spec "07 §7.4",
             test "server/mcp_runtime: a_client_calls_a_tool_and_gets_the_servers_own_answer", note CALLS;
         request "mcpServer/resource/read" (McpServerResourceReadParams => McpServerResourceReadResult)

@@ -12,8 +12,8 @@ use bobbin_native_wire::models::types::{
     DefaultModelSource, ModelInfo, ModelListParams, ModelListResult, ModelPriceInfo, WorkspaceDefaultsResult,
 };
 use bobbin_peer::Responder;
-use serde::de::IgnoredAny;
 
+use crate::call::NoParams;
 use crate::client::Client;
 use crate::convert;
 
@@ -38,7 +38,7 @@ pub(super) fn list(
     });
 }
 
-pub(super) fn defaults(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAny, responder: Responder) {
+pub(super) fn defaults(client: &Client, models: &Arc<dyn ModelCatalog>, _: NoParams, responder: Responder) {
     let policy = &client.threads().settings().approval_policy;
     let model = models.default_model();
     let notice = model.notice();

@@ -9,13 +9,13 @@ use bobbin_native_wire::provider::types::{
     ProviderListResult, ProviderResult, ProviderSettingsParams, ProviderTestParams, ProviderTestResult,
 };
 use bobbin_peer::Responder;
-use serde::de::IgnoredAny;
 
 use super::Feature;
+use crate::call::NoParams;
 use crate::client::{Client, refuse, refuse_params};
 use crate::groups::models::handlers::infos;
 
-pub(super) async fn list(_: &Client, providers: &Feature, _: IgnoredAny, responder: Responder) {
+pub(super) async fn list(_: &Client, providers: &Feature, _: NoParams, responder: Responder) {
     match providers.list().await {
         Ok(providers) => responder.ok(ProviderListResult {
             providers: providers

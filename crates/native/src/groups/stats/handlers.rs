@@ -4,11 +4,11 @@ use bobbin_native_wire::stats::types::{
     ConnectionPhase, ConnectionStats, LogStats, ServerStatsResult, StoreStats,
 };
 use bobbin_peer::{Phase, Responder};
-use serde::de::IgnoredAny;
 
+use crate::call::NoParams;
 use crate::client::Client;
 
-pub(super) fn stats(client: &Client, _: IgnoredAny, responder: Responder) {
+pub(super) fn stats(client: &Client, _: NoParams, responder: Responder) {
     let peer = client.peer().stats();
     let threads = client.threads().stats();
     let services = client.services();

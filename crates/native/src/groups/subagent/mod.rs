@@ -26,19 +26,19 @@ pub static GROUP: Group = Group {
             "Lists the subagents of a Thread.", spec "05 §10.2",
             test "native/subagents: subagents_are_listed_closed_and_opened_again";
         request "subagent/sendMessage" (SubagentMessageParams => SubagentTargetResult)
-            [ThreadNotFound, ThreadNotActive] wait handlers::send_message, needs Prompt:
+            [ThreadNotFound, ThreadNotActive] wait handlers::send_message, needs Approve:
             "Gives a subagent a message, which its next model call gets.", spec "07 §6.10",
             test "native/subagents: a_subagent_is_given_messages_and_tasks_by_its_path";
         request "subagent/followupTask" (SubagentFollowupParams => SubagentTargetResult)
-            [ThreadNotFound, ThreadNotActive] wait handlers::followup, needs Prompt:
+            [ThreadNotFound, ThreadNotActive] wait handlers::followup, needs Approve:
             "Gives a subagent another task.", spec "07 §6.10",
             test "native/subagents: a_subagent_is_given_messages_and_tasks_by_its_path";
         request "subagent/close" (SubagentCloseParams => SubagentTargetResult)
-            [ThreadNotFound] wait handlers::close, needs Prompt:
+            [ThreadNotFound] wait handlers::close, needs Approve:
             "Closes a subagent; what it does is stopped.", spec "05 §10.2",
             test "native/subagents: subagents_are_listed_closed_and_opened_again";
         request "subagent/resume" (SubagentTargetParams => SubagentTargetResult)
-            [ThreadNotFound] wait handlers::resume, needs Prompt:
+            [ThreadNotFound] wait handlers::resume, needs Approve:
             "Opens a subagent again. Nothing is given to it.", spec "05 §10.2",
             test "native/subagents: subagents_are_listed_closed_and_opened_again";
         notification SUBAGENT_PROGRESS (SubagentProgressNotification):

@@ -44,12 +44,12 @@ pub static GROUP: Group = Group {
             test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
             note TERMINALS;
         request "terminal/stop" (TerminalStopParams => TerminalResult)
-            [ThreadNotFound] now_with(terminals) handlers::stop, needs Prompt:
+            [ThreadNotFound] now_with(terminals) handlers::stop, needs Approve:
             "Ends a background terminal.", spec "03 §13",
             test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
             note TERMINALS;
         request "terminal/clean" (TerminalCleanParams => TerminalsResult)
-            [] now_with(terminals) handlers::clean, needs Prompt:
+            [] now_with(terminals) handlers::clean, needs Approve:
             "Removes a Thread's background terminals.", spec "03 §13",
             test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
             note TERMINALS;

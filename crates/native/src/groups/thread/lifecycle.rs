@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bobbin_core::Beforehand;
 use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{DynamicTool, Identity, Mode, Refusal, ThreadId};
+use bobbin_model::{DynamicTool, Identity, Mode, Need, Refusal, ThreadConfig, ThreadId};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::handshake::types::EmptyResult;
 use bobbin_native_wire::thread::config::ThreadConfiguration;
@@ -243,15 +243,48 @@ pub(super) async fn set_mode(client: &Client, params: ThreadModeSetParams, respo
 }
 
 pub(super) async fn configure(client: &Client, params: ThreadConfigUpdateParams, responder: Responder) {
-    let config = match config_of(&params.config) {
+    let mut config = match config_of(&params.config) {
         Ok(config) => config,
         Err(error) => return refuse(responder, error),
     };
+    if !client.actor().may(Need::Own)
+        && let Some(error) = take_owned_members(client, &params.thread_id, &mut config).await
+    {
+        return fail(responder, &error);
+    }
     change(client, &params.thread_id, responder, |reply| Command::Configure {
         config,
         reply,
     })
     .await;
+}
+
+/// Takes the members of a Thread's configuration that only owners set from the present one: somebody else who replaces the
+/// rest of it must not drop them either.
+async fn take_owned_members(client: &Client, thread: &str, config: &mut ThreadConfig) -> Option<CoreError> {
+    let snapshot = async {
+        let thread = client.threads().thread(&ThreadId::new(thread)).await?;
+        client.threads().snapshot(&thread).await
+    };
+    match snapshot.await {
+        Ok(snapshot) => {
+            let present = snapshot.state.header.config.clone().unwrap_or_default();
+            config.engine = present.engine;
+            config.approval_policy = present.approval_policy;
+            config.require_approval_outside_workspace = present.require_approval_outside_workspace;
+            config.workspace_override = present.workspace_override;
+            config.tool_allow_list = present.tool_allow_list;
+            config.tool_deny_list = present.tool_deny_list;
+            let others = ["mcpServers", "agentControlToolAccess", "allowedAgentControlTools"];
+            let others = present
+                .extra
+                .into_iter()
+                .filter(|(name, _)| others.contains(&name.as_str()));
+            config.extra.extend(others);
+            None
+        }
+        Err(error) => Some(error),
+    }
 }
 
 /// Sends a command whose answer is empty.

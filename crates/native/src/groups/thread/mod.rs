@@ -122,7 +122,7 @@ pub static GROUP: Group = Group {
             "Keeps new Turns from starting. A running one goes on.", spec "02 §5.9",
             test "native/transcripts: thread_pause_and_resume";
         request "thread/archive" (ThreadTargetParams => EmptyResult)
-            [ThreadNotFound] wait lifecycle::archive, needs Prompt:
+            [ThreadNotFound] wait lifecycle::archive, needs Approve:
             "Puts a Thread and its subagents away.", spec "02 §5.9",
             test "native/transcripts: thread_archive_and_unarchive",
             note "ends the Thread's background terminals; their output stays";
@@ -148,12 +148,12 @@ pub static GROUP: Group = Group {
             capability Some("manualCompaction"), spec "07 §6.9",
             test "server/agent: a_compaction_is_asked_for_and_stopped";
         request "thread/maintenance/interrupt" (ThreadTargetParams => EmptyResult)
-            [ThreadNotFound] wait maintenance::interrupt, needs Prompt:
+            [ThreadNotFound] wait maintenance::interrupt, needs Approve:
             "Stops a compaction. Does nothing when there is none.",
             capability Some("threadMaintenanceInterrupt"), spec "07 §6.9",
             test "server/agent: a_compaction_is_asked_for_and_stopped";
         request "thread/rollback" (ThreadRollbackParams => ThreadRollbackResult)
-            [ThreadNotFound] wait rollback::rollback, needs Prompt:
+            [ThreadNotFound] wait rollback::rollback, needs Approve:
             "Drops Turns from the end of the conversation. Files stay as they are.", spec "02 §5.12",
             test "native/transcripts: thread_rollback",
             partial "of the Turns that are left those that fit into 4 MiB, with the extension `turnPage`, which \

@@ -14,16 +14,16 @@ use bobbin_native_wire::trust::types::{
     WorkspaceTrustChangedNotification, WorkspaceTrustResult, WorkspaceTrustSetParams,
 };
 use bobbin_peer::{PeerHandle, Responder};
-use serde::de::IgnoredAny;
 
 use super::WORKSPACE_TRUST_CHANGED;
+use crate::call::NoParams;
 use crate::client::{Client, refuse};
 use crate::groups::system::SYSTEM_EVENT;
 use crate::message;
 
 type Trust = Arc<dyn WorkspaceTrust>;
 
-pub(super) fn get(client: &Client, trust: &Trust, _: IgnoredAny, responder: Responder) {
+pub(super) fn get(client: &Client, trust: &Trust, _: NoParams, responder: Responder) {
     let trust = trust.clone();
     client.spawn(async move {
         match trust.status().await {

@@ -2,6 +2,7 @@
 
 pub(crate) mod history;
 pub mod input;
+mod own;
 pub(crate) mod picture;
 pub(crate) mod queue;
 pub(crate) mod start;

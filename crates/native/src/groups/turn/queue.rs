@@ -2,7 +2,7 @@
 
 use bobbin_core::{Command, Enqueued, Guidance, QueueChanged, Reply, Steered};
 use bobbin_model::state::QueueChange;
-use bobbin_model::{QueueStatus, QueuedInputId};
+use bobbin_model::{QueueStatus, QueuedInput, QueuedInputId};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::turn::params::{
     TurnEnqueueParams, TurnEnqueueResult, TurnQueueRemoveParams, TurnQueueReorderParams, TurnQueueResult,
@@ -11,7 +11,7 @@ use bobbin_native_wire::turn::params::{
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
-use super::input;
+use super::{input, own};
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
 
@@ -81,6 +81,25 @@ async fn change_queue(client: &Client, thread: &str, change: QueueChange, respon
     let Some((thread, responder)) = handle(client, thread, responder).await else {
         return;
     };
+    let is_changed = |entry: &QueuedInput| match &change {
+        QueueChange::Remove(id) | QueueChange::Guide { id, .. } | QueueChange::TakeBack { id, .. } => {
+            entry.id == *id
+        }
+        QueueChange::Reorder(_) => true,
+    };
+    let checked = match &change {
+        QueueChange::Guide { expected, .. } => {
+            own::check_turn(client, &thread, expected, "turn/queue/update").await
+        }
+        _ => Ok(()),
+    };
+    let checked = match checked {
+        Ok(()) => own::check_queued(client, &thread, is_changed, "the queue").await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = checked {
+        return refuse(responder, error);
+    }
     let (session, attached) = (client.session.clone(), thread.clone());
     let reply: Reply<QueueChanged> = Box::new(move |changed| match changed {
         Ok(changed) => {
@@ -110,6 +129,16 @@ pub(super) async fn steer(client: &Client, params: TurnSteerParams, responder: R
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
+    let expected = &params.expected_turn_id;
+    if let Err(error) = own::check_turn(client, &thread, expected, "turn/steer").await {
+        return refuse(responder, error);
+    }
+    if let Some(id) = params.queued_input_id.as_deref() {
+        let is_it = |entry: &QueuedInput| entry.id.as_str() == id;
+        if let Err(error) = own::check_queued(client, &thread, is_it, "turn/steer").await {
+            return refuse(responder, error);
+        }
+    }
     let what = match (params.queued_input_id, params.input) {
         (Some(id), None) if !id.trim().is_empty() => Ok(Guidance::Queued {
             id: QueuedInputId::new(id),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, Reply, StartedTurn, ThreadHandle};
-use bobbin_model::{InputPart, ItemBody, Refusal, TurnFeatures};
+use bobbin_model::{InputPart, ItemBody, Need, Refusal, TurnFeatures};
 use bobbin_native_wire::turn::params::{
     ThreadShellCommandParams, TurnInterruptParams, TurnStartParams, TurnStartResult,
 };
@@ -11,7 +11,7 @@ use bobbin_native_wire::turn::types::Turn;
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
-use super::{history, input};
+use super::{history, input, own};
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::connection::Endpoint;
 use crate::convert;
@@ -155,6 +155,16 @@ fn ask_chat(client: Client, thread: Arc<ThreadHandle>) {
 
 pub(super) async fn interrupt(client: &Client, params: TurnInterruptParams, responder: Responder) {
     let turn = params.turn_id;
+    let mut responder = responder;
+    if !client.actor().may(Need::Approve) {
+        let Some((thread, checked)) = handle(client, &params.thread_id, responder).await else {
+            return;
+        };
+        if let Err(error) = own::check_turn(client, &thread, &turn, "turn/interrupt").await {
+            return refuse(checked, error);
+        }
+        responder = checked;
+    }
     lifecycle::change(client, &params.thread_id, responder, |reply| Command::Interrupt {
         turn,
         reply,
