@@ -187,6 +187,72 @@ async fn who_may_connect_is_checked_at_the_node_and_a_wrong_name_is_said() {
 }
 
 #[tokio::test]
+async fn people_reach_the_workspaces_in_which_they_have_a_role_and_learn_of_no_other() {
+    let node = Node::start().await;
+    let run = async |args: &[&str]| {
+        let ran = node.home.run(args).await;
+        assert!(
+            ran.status.success(),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    };
+    run(&["people", "add", "vi", "--role", "viewer", "--workspace", "tea"]).await;
+    let token = run(&["token", "--for", "vi"]).await;
+    let at = |path: &str| format!("{}/{path}?token={token}", node.address);
+    for path in ["w/pot/ws", "w/none/ws", "w/tea/eca"] {
+        let refused = tokio_tungstenite::connect_async(at(path)).await;
+        assert!(
+            matches!(refused, Err(Error::Http(answer)) if answer.status() == 403),
+            "{path}"
+        );
+    }
+    let mut watcher = Client::new(Link::web_socket(&at("node/ws")).await);
+    let list = watcher.wait_for("workspace/listChanged").await;
+    let names: Vec<_> = list["params"]["workspaces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["name"])
+        .collect();
+    assert_eq!(names, ["tea"]);
+    for method in ["workspace/add", "workspace/remove", "device/invite"] {
+        assert_eq!(watcher.error(method, json!({})).await["code"], -32601, "{method}");
+    }
+    let mut me = node.client("tea").await;
+    let thread = me.start_thread().await;
+    let mut viewer = Client::ready(Link::web_socket(&at("w/tea/ws")).await, "watching", rich()).await;
+    viewer.call("thread/read", json!({ "threadId": thread })).await;
+    let input = json!([{ "type": "text", "text": "hello" }]);
+    let refused = viewer
+        .error("turn/start", json!({ "threadId": thread, "input": input }))
+        .await;
+    assert_eq!(
+        (&refused["code"], &refused["data"]["role"]),
+        (&json!(-32004), &json!("viewer"))
+    );
+    run(&["people", "remove", "vi"]).await;
+    let removed = Instant::now();
+    for client in [&mut viewer, &mut watcher] {
+        let closed = client
+            .find("a close", |message| message.get("close").is_some())
+            .await;
+        assert_eq!(closed["close"], 1008, "{closed}");
+        assert!(
+            closed["reason"].as_str().unwrap().contains("has ended"),
+            "{closed}"
+        );
+    }
+    assert!(
+        removed.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        removed.elapsed()
+    );
+    node.end().await;
+}
+
+#[tokio::test]
 async fn the_list_says_what_goes_on_and_follows_changes() {
     let node = Node::start().await;
     let mut watcher = Client::new(Link::web_socket(&node.at("node/ws")).await);

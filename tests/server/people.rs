@@ -291,11 +291,11 @@ async fn an_author_stops_steers_and_takes_back_their_own_alone() {
         assert_eq!(error["code"], FORBIDDEN, "{method}: {error}");
         assert_eq!(error["data"]["need"], "approve", "{method}");
     }
-    for turn in ["", "turn_9"] {
+    for (turn, code) in [("", FORBIDDEN), ("turn_9", -32014)] {
         let error = author
             .error("turn/interrupt", of(json!({ "turnId": turn })))
             .await;
-        assert_eq!(error["code"], -32014, "{turn:?}: {error}");
+        assert_eq!(error["code"], code, "{turn:?}: {error}");
     }
     author
         .call("turn/queue/remove", of(json!({ "queuedInputId": own })))
@@ -403,6 +403,26 @@ async fn people_reach_no_counters_no_editors_and_nothing_else_of_a_listener() {
         assert_eq!(answer.status(), 403, "{path}");
     }
     client(&server, &token, "me").await;
+}
+
+#[tokio::test]
+async fn roles_above_viewer_take_bubblewrap() {
+    let workspace = Workspace::new();
+    workspace.without_bubblewrap();
+    for (role, is_given) in [
+        ("viewer", true),
+        ("author", false),
+        ("approver", false),
+        ("owner", true),
+    ] {
+        let added = workspace.run(&["people", "add", "ana", "--role", role]).await;
+        let errors = String::from_utf8_lossy(&added.stderr);
+        assert_eq!(added.status.success(), is_given, "{role}: {errors}");
+        assert!(
+            is_given || errors.contains("bubblewrap does not confine commands here"),
+            "{errors}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -312,6 +312,42 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_turn_of_somebody_else_is_confined_and_makes_no_jobs() {
+        use bobbin_model::{Actor, Person, Role};
+        let settings = Settings {
+            approval_policy: ApprovalPolicy::AutoApprove.into(),
+            ..Settings::new("/w".into())
+        };
+        let by = |role| TurnFeatures {
+            actor: Actor::Person(Box::new(Person {
+                name: "ana".to_owned(),
+                role,
+                device: None,
+            })),
+            ..TurnFeatures::default()
+        };
+        let refusing = ThreadConfig {
+            approval_policy: Some(ApprovalPolicy::Refuse),
+            ..ThreadConfig::default()
+        };
+        for (role, policy, has_jobs) in [
+            (Role::Author, ApprovalPolicy::Sandboxed, false),
+            (Role::Approver, ApprovalPolicy::Sandboxed, false),
+            (Role::Owner, ApprovalPolicy::AutoApprove, true),
+        ] {
+            let environment = settings.environment_of(None, &by(role));
+            assert_eq!(environment.approvals, policy, "{role:?}");
+            assert_eq!(environment.config.offers("Cron"), has_jobs, "{role:?}");
+            let strict = settings.approval_policy_of(Some(&refusing), &by(role));
+            assert_eq!(strict, ApprovalPolicy::Refuse);
+        }
+        assert_eq!(
+            settings.environment_of(None, &TurnFeatures::default()).approvals,
+            ApprovalPolicy::AutoApprove
+        );
+    }
+
+    #[test]
     fn a_thread_asks_whatever_is_configured_if_it_says_so() {
         use ApprovalPolicy::{Ask, AutoApprove, Default, Sandboxed};
         let settings = Settings {

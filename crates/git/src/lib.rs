@@ -81,7 +81,7 @@ static GROUP: Group = Group {
             "Extension: takes changes of files back, by file or by hunk, or makes them again. A file that has changed since is left alone.",
             test "server/git: changes_are_taken_back_by_file_and_by_hunk";
         request "git/fetch/plan" (GitFetchPlanParams => GitFetchPlan)
-            [ThreadNotFound] wait_with(of Repositories) handlers::fetch_plan, needs Read:
+            [ThreadNotFound] wait_with(of Repositories) handlers::fetch_plan, needs Own:
             "Extension: says where `git/fetch` would read.",
             test "server/git: a_remote_is_fetched_and_the_branch_follows_it",
             unplayed "the address of a remote differs from one machine to the next";
@@ -96,7 +96,7 @@ static GROUP: Group = Group {
             test "server/git: a_remote_is_fetched_and_the_branch_follows_it",
             unplayed "the address of a remote differs from one machine to the next";
         request "git/push/plan" (GitPushPlanParams => GitPushPlan)
-            [ThreadNotFound] wait_with(of Repositories) handlers::push_plan, needs Read:
+            [ThreadNotFound] wait_with(of Repositories) handlers::push_plan, needs Own:
             "Extension: says what `git/push` would send, and where to.",
             test "server/git: a_commit_is_pushed_as_its_user_has_seen_it",
             unplayed "the address of a remote differs from one machine to the next";
@@ -106,7 +106,7 @@ static GROUP: Group = Group {
             test "server/git: a_commit_is_pushed_as_its_user_has_seen_it",
             unplayed "the address of a remote differs from one machine to the next";
         request "git/pullRequest/plan" (GitPullRequestPlanParams => GitPullRequestPlan)
-            [ThreadNotFound] wait_with(of Repositories) handlers::pull_request_plan, needs Read:
+            [ThreadNotFound] wait_with(of Repositories) handlers::pull_request_plan, needs Own:
             "Extension: says where a pull request of the branch would go, with a draft of its text from the commits.",
             test "server/git: a_pull_request_is_sent_as_its_user_has_seen_it",
             unplayed "`gh` and `glab` are on some machines only";

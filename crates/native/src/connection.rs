@@ -272,6 +272,7 @@ impl NativeHandler {
             },
             capabilities,
             dashboard_url: None,
+            actor: self.endpoint.actor().person().cloned(),
         }
     }
 

@@ -1,5 +1,12 @@
 //! The page's one client, and hooks that read its state.
-import { Client, type Question, type Status, type InitializeResult, type SessionIdentity } from "@bobbin/client";
+import {
+  type ActorInfo,
+  Client,
+  type InitializeResult,
+  type Question,
+  type SessionIdentity,
+  type Status,
+} from "@bobbin/client";
 import { createContext, useContext, useSyncExternalStore } from "react";
 import { place } from "../app/place";
 import { followScreens, handlers } from "./screens";
@@ -52,6 +59,18 @@ export function useServer(): InitializeResult | undefined {
   if (status.state === "ready") last = status.server;
   return last;
 }
+
+const roles = ["viewer", "author", "approver", "owner"] as const;
+export type Role = (typeof roles)[number];
+
+/** Returns whether the user of this page has a role, or one that includes it. The user of the server is its owner. */
+export function useMay(role: Role): boolean {
+  const own = useServer()?.actor?.role ?? "owner";
+  return roles.indexOf(own) >= roles.indexOf(role);
+}
+
+/** Returns a person's name with the device that they used. */
+export const called = ({ name, device }: ActorInfo) => (device ? `${name}, on ${device}` : name);
 
 /** Returns whether the server has an extension of the protocol. */
 export function useHas(extension: string): boolean {

@@ -8,14 +8,37 @@ import { Options } from "../compose/Options";
 import type { Attachment } from "../compose/attachments";
 import { runs, toParts, typed } from "../compose/parts";
 import { useSources } from "../compose/useSources";
-import { identity, useClient, useServer } from "../server/context";
+import { identity, useClient, useMay, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { Icon } from "../ui/Icon";
 import { remember } from "../app/remember";
 import { ChoosePolicy } from "./ChoosePolicy";
 import { NoModel } from "./NoModel";
+import { ReadOnly } from "./ReadOnly";
 
 export function NewThread() {
+  const mayPrompt = useMay("author");
+  return mayPrompt ? <Fresh /> : <Closed />;
+}
+
+/** The same place for a viewer. */
+function Closed() {
+  return (
+    <main className="page fresh">
+      <header className="bar only-narrow">
+        <a className="btn plain icon" href={links.home} aria-label="Back to the Threads">
+          <Icon name="back" />
+        </a>
+      </header>
+      <div className="fresh-body">
+        <h1>Threads</h1>
+        <ReadOnly />
+      </div>
+    </main>
+  );
+}
+
+function Fresh() {
   const client = useClient();
   const server = useServer();
   const all = useSources();

@@ -1,5 +1,6 @@
 //! One row of a conversation.
 import { memo, useState } from "react";
+import { called, useMay } from "../server/context";
 import { Markdown } from "../text/Markdown";
 import { markedInLine } from "../text/marked";
 import { useCalm } from "../text/useCalm";
@@ -112,10 +113,13 @@ const decided: Record<string, string> = {
 
 function Asked({ row }: { row: Row & { kind: "approval" } }) {
   const { payload } = row.request;
+  const mayAnswer = useMay("approver");
+  const decision = row.decision && (decided[row.decision] ?? row.decision);
+  const said = row.by ? `Asked: ${decision} by ${called(row.by)}` : `You were asked: ${decision}`;
   return (
     <p className="asked meta">
       <span className={row.decision ? "" : "waits"}>
-        {row.decision ? `You were asked: ${decided[row.decision] ?? row.decision}` : "Needs your answer"}
+        {decision ? said : mayAnswer ? "Needs your answer" : "Needs an answer"}
       </span>
       <code className="cut">
         {markedInLine(payload.approvalType === "shell" ? payload.operation : `${payload.operation} ${payload.target}`)}

@@ -8,11 +8,12 @@ import { useFocusAfter } from "../compose/focus";
 import { written } from "../compose/parts";
 import { Queue } from "../compose/Queue";
 import { addToDraft } from "../compose/useDraft";
-import { useClient } from "../server/context";
+import { useClient, useMay } from "../server/context";
 import { ActionsContext, type ThreadActions, useThread } from "../server/threads";
 import { complain, say } from "../ui/toast";
 import { QuestionCard } from "../waiting/QuestionCard";
 import { Head } from "./Head";
+import { ReadOnly } from "./ReadOnly";
 import { PlanStrip } from "./PlanStrip";
 import { isAt, rowsOf } from "./rows";
 import { Timeline } from "./Timeline";
@@ -25,6 +26,8 @@ const pictures = (parts: readonly InputPart[]) =>
 
 export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: SideTab | null }) {
   const client = useClient();
+  const mayPrompt = useMay("author");
+  const mayAnswer = useMay("approver");
   const open = useThread(id);
   const snapshot = open?.snapshot;
   const store = open?.store;
@@ -150,6 +153,9 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
                 ))}
               </div>
             )}
+            {!mayAnswer && snapshot.thread?.runtime.waitingOnApproval && (
+              <p className="note">Waits for the answer of somebody with the role approver.</p>
+            )}
             <PlanStrip
               threadId={id}
               plan={snapshot.thread?.plan ?? undefined}
@@ -158,7 +164,7 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
               onOpen={setTab}
             />
             <Queue snapshot={snapshot} onTakenBack={takeBack} />
-            <Composer key={round} snapshot={snapshot} />
+            {mayPrompt ? <Composer key={round} snapshot={snapshot} /> : <ReadOnly />}
           </div>
         </div>
         {tab && (

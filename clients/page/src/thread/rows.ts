@@ -1,5 +1,6 @@
 //! The Items of a Thread as rows of its list. The Items of one call become one row.
 import type {
+  ActorInfo,
   ApprovalRequestItem,
   CommandExecutionPayload,
   ContentItem,
@@ -35,7 +36,7 @@ export type Row =
   | { kind: "tool"; key: string; turnId: string; tool: ToolView }
   /** Calls in a row that only looked at something. */
   | { kind: "looks"; key: string; turnId: string; tools: ToolView[]; keys: string[] }
-  | { kind: "approval"; key: string; turnId: string; request: ApprovalRequestItem; decision?: string }
+  | { kind: "approval"; key: string; turnId: string; request: ApprovalRequestItem; decision?: string; by?: ActorInfo }
   | { kind: "notice"; key: string; turnId: string; text: string; bad: boolean }
   /** The model has the request and has not answered yet. */
   | { kind: "working"; key: string; turnId: string; since: string; waiting?: string }
@@ -148,7 +149,10 @@ function rowsOfTurn(turn: TurnState): Row[] {
       }
       case "approvalResponse": {
         const row = approvals.get(item.payload.requestId);
-        if (row) row.decision = item.payload.decision;
+        if (row) {
+          row.decision = item.payload.decision;
+          row.by = item.payload.actor;
+        }
         break;
       }
       case "error":

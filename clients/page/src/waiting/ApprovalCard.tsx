@@ -2,7 +2,7 @@
 //! all of it was on the screen.
 import type { Approval, ApprovalDecision } from "@bobbin/client";
 import { type KeyboardEvent, useId, useRef, useState } from "react";
-import { useClient, useServer } from "../server/context";
+import { useClient, useMay, useServer } from "../server/context";
 import { marked, markedInLine } from "../text/marked";
 import { complain, say } from "../ui/toast";
 import { Whole } from "../ui/Whole";
@@ -123,7 +123,8 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
 /** Offers a policy under which confined commands run without a question. */
 function AskLess({ disabled, onStored }: { disabled: boolean; onStored: () => void }) {
   const client = useClient();
-  const can = useServer()?.capabilities.workspaceConfigManagement === true;
+  const mayChange = useMay("owner");
+  const can = useServer()?.capabilities.workspaceConfigManagement === true && mayChange;
   const store = () =>
     client.request("workspace/config/update", { defaultApprovalPolicy: "sandboxed" }).then(() => {
       say("Commands in the sandbox run without asking. Settings › Workspace changes that.");

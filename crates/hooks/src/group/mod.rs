@@ -24,7 +24,7 @@ static GROUP: Group = Group {
     methods: rows! {
         Page::new("hooks", "Hooks"), Some("hooksManagement");
         request "hooks/list" (HooksListParams => HooksListResult)
-            [] now_with(of Feature) handlers::list, needs Read:
+            [] now_with(of Feature) handlers::list, needs Own:
             "Lists the hooks of the user, the workspace and its plugins, and what is wrong with them.", spec "07 §8.3",
             test "server/hooks_managed: hooks_are_listed_trusted_and_switched";
         request HOOKS_SET_STATE (HooksSetStateParams => HooksListResult)

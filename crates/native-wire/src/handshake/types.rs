@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::handshake::capabilities::{ClientCapabilities, ServerCapabilities};
-use bobbin_model::Json;
+use bobbin_model::{Json, Person};
 
 /// The version of the protocol that this crate describes.
 pub const PROTOCOL_VERSION: &str = "1";
@@ -51,6 +51,8 @@ pub struct InitializeResult {
     pub capabilities: ServerCapabilities,
     /// Address of the local dashboard when one is served.
     pub dashboard_url: Option<String>,
+    /// Extension: the person on whose behalf the client acts, and their role. Absent for the user of the server.
+    pub actor: Option<Person>,
 }
 
 /// Who answers.

@@ -27,7 +27,7 @@ pub static GROUP: Group = Group {
     methods: rows! {
         Page::new("devices", "Paired browsers"), Some("extensions.devices");
         request "device/list" (EmptyParams => DeviceListResult)
-            [] now_with(of DeviceFeature) handlers::list, needs Read:
+            [] now_with(of DeviceFeature) handlers::list, needs Own:
             "Extension: lists the paired browsers.", test "page/device: browsers_are_invited_listed_and_revoked",
             note "where the server listens and has a page";
         request "device/invite" (DeviceInviteParams => DeviceInviteResult)

@@ -34,7 +34,7 @@ static GROUP: Group = Group {
     methods: rows! {
         Page::SUBAGENTS, Some("subAgentManagement");
         request "subagent/profiles/list" (EmptyParams => SubagentProfilesListResult)
-            [] wait_with(of Feature) handlers::list, needs Read:
+            [] wait_with(of Feature) handlers::list, needs Own:
             "Lists the profiles that subagents can have.", spec "05 §10.1",
             test "profiles/methods: a_profile_is_added_switched_and_removed_and_counts_at_once",
             note PROFILES;

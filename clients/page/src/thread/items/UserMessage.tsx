@@ -2,6 +2,7 @@
 import type { InputPart, UserMessageItem } from "@bobbin/client";
 import { useState } from "react";
 import { Markdown } from "../../text/Markdown";
+import { called } from "../../server/context";
 import { useActions } from "../../server/threads";
 import { Picture } from "./Picture";
 import { fullTime, shortTime } from "../../ui/format";
@@ -23,7 +24,7 @@ export function UserMessage({ item, turnId }: { item: UserMessageItem; turnId: s
   const pictures = parts.filter((part) => part.type === "localImage");
   const how = [
     payload.deliveryMode && delivered[payload.deliveryMode],
-    payload.senderName,
+    payload.actor ? `by ${called(payload.actor)}` : payload.senderName,
     payload.triggerLabel ?? payload.triggerKind,
     payload.channelName && !OWN.has(payload.channelName) && `by ${payload.channelName}`,
   ];

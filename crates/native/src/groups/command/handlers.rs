@@ -12,7 +12,7 @@ use bobbin_agent_api::slash::{SlashCommand, SlashCommands};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{Identity, InputPart, Refusal as Refused, Sender, ThreadId};
+use bobbin_model::{Identity, InputPart, Need, Refusal as Refused, Sender, ThreadId};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::command::types::{
     CommandCategory, CommandExecuteParams, CommandExecuteResult, CommandInfo, CommandListParams,
@@ -23,6 +23,7 @@ use bobbin_peer::Responder;
 use bobbin_prompts::{COMPACT, OwnCommand, PromptError, Prompts};
 use tokio::sync::oneshot;
 
+use crate::call::forbidden;
 use crate::client::{Client, fail, handle, refuse};
 use crate::groups::turn::input::{BUILT_IN as BUILT_IN_NAMES, filled_prompt};
 use crate::{convert, errors};
@@ -31,6 +32,7 @@ use crate::{convert, errors};
 const ADMIN: &str = "admin";
 
 const STOP: &str = "/stop";
+const NEW: &str = "/new";
 
 /// A built-in command.
 struct BuiltIn {
@@ -47,7 +49,7 @@ const BUILT_IN: [BuiltIn; 3] = [
         requires_admin: false,
     },
     BuiltIn {
-        name: "/new",
+        name: NEW,
         description: "Puts this conversation away and begins a new one",
         requires_admin: false,
     },
@@ -245,9 +247,19 @@ async fn run(
     if own.is_some_and(|own| own.requires_admin) && !is_admin {
         return Err(RpcError::command_denied(name).into());
     }
+    let feature = of_feature(client.services().slash.as_ref(), name);
+    let need = match (&feature, name) {
+        (Some(_), _) => Need::Own,
+        // They stop and put away what others have started.
+        (None, STOP | NEW) => Need::Approve,
+        (None, _) => Need::Prompt,
+    };
+    if !client.actor().may(need) {
+        return Err(forbidden(client.actor(), name, need).into());
+    }
     let words = [rest.to_owned()].into_iter().filter(|rest| !rest.is_empty());
     let words: Vec<String> = words.chain(asked.arguments.unwrap_or_default()).collect();
-    if let Some((slash, own)) = of_feature(client.services().slash.as_ref(), name) {
+    if let Some((slash, own)) = feature {
         let message = Some(slash.run(own.name, &words.join(" ")).await);
         return Ok(CommandExecuteResult {
             is_markdown: true,
@@ -262,7 +274,7 @@ async fn run(
     let is_agents = agents.iter().any(|command| command.name == bare);
     match name {
         "/help" => Ok(help(&all(prompts, client.services(), agents, true).await?)),
-        "/new" => begin_anew(client, thread).await,
+        NEW => begin_anew(client, thread).await,
         STOP => stop(client, thread).await,
         _ if bare == COMPACT => {
             compact(client, thread, asked.sender).await?;

@@ -23,7 +23,7 @@ pub static GROUP: Group = Group {
             "Extension: forwards a port of a Thread's commands to the machine's loopback, for as long as the connection is there.",
             test "native/terminals: a_forward_is_for_clients_that_may_approve";
         request "forward/list" (ForwardListParams => ForwardListResult)
-            [] now_with(forwards) handlers::list, needs Read:
+            [] now_with(forwards) handlers::list, needs Approve:
             "Extension: lists forwarded ports.",
             test "native/terminals: a_forward_is_for_clients_that_may_approve";
         request "forward/stop" (ForwardStopParams => ForwardStopResult)

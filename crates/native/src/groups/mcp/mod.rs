@@ -66,12 +66,12 @@ pub static GROUP: Group = Group {
             test "server/mcp: what_a_server_has_is_listed_read_and_filled_in_over_the_wire",
             note "pages of at most 256; what servers that run have";
         request "mcp/resource/list" (McpPageParams => McpResourceListResult)
-            [McpServerNotFound] now_with(tool_servers) pages::resources, needs Read:
+            [McpServerNotFound] now_with(tool_servers) pages::resources, needs Approve:
             "Lists the resources of MCP servers that run, page by page.",
             test "server/mcp: what_a_server_has_is_listed_read_and_filled_in_over_the_wire",
             note "pages of at most 256; what servers that run have";
         request "mcp/resource/read" (McpResourceReadParams => McpTextResult)
-            [McpServerNotFound, McpInvalid] now_with(tool_servers) pages::read, needs Read:
+            [McpServerNotFound, McpInvalid] now_with(tool_servers) pages::read, needs Approve:
             "Reads a resource of an MCP server as text.",
             test "server/mcp: what_a_server_has_is_listed_read_and_filled_in_over_the_wire",
             note "pages of at most 256; what servers that run have";
@@ -81,7 +81,7 @@ pub static GROUP: Group = Group {
             test "server/mcp: what_a_server_has_is_listed_read_and_filled_in_over_the_wire",
             note "pages of at most 256; what servers that run have";
         request "mcp/prompt/get" (McpPromptGetParams => McpTextResult)
-            [McpServerNotFound, McpInvalid] now_with(tool_servers) pages::fill, needs Read:
+            [McpServerNotFound, McpInvalid] now_with(tool_servers) pages::fill, needs Approve:
             "Returns a prompt of an MCP server, filled in.",
             test "server/mcp: what_a_server_has_is_listed_read_and_filled_in_over_the_wire",
             note "pages of at most 256; what servers that run have";

@@ -54,7 +54,7 @@ pub static GROUP: Group = Group {
             "Calls a tool of an MCP server, outside of any Turn.", spec "07 §7.4",
             test "server/mcp_runtime: a_client_calls_a_tool_and_gets_the_servers_own_answer", note CALLS;
         request "mcpServer/resource/read" (McpServerResourceReadParams => McpServerResourceReadResult)
-            [ThreadNotFound, McpServerNotFound] wait_with(tool_servers) handlers::read, needs Read:
+            [ThreadNotFound, McpServerNotFound] wait_with(tool_servers) handlers::read, needs Approve:
             "Reads a resource of an MCP server.", spec "07 §7.4",
             test "server/mcp_runtime: a_resource_is_read_as_the_server_has_it";
         request "config/mcpServer/reload" (EmptyParams => EmptyResult)

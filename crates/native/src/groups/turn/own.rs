@@ -3,37 +3,33 @@
 //! A Turn and an entry of the queue have their actor for ever, so it does not matter what happens after the look.
 
 use bobbin_core::ThreadHandle;
-use bobbin_model::{Need, QueuedInput, ThreadState};
+use bobbin_model::{Need, QueuedInput, ThreadState, TurnId};
 use bobbin_native_wire::RpcError;
 
 use crate::call::forbidden;
 use crate::client::Client;
 use crate::errors;
 
-/// Checks that a client may stop or steer the Turn of this id.
+/// Returns the id of the Turn that a client may stop or steer: the one with this id, or the one that runs if the id is empty.
 ///
 /// # Errors
 /// It is somebody else's, or it does not run.
 pub(super) async fn check_turn(
     client: &Client,
     thread: &ThreadHandle,
-    turn: &str,
+    turn: String,
     what: &str,
-) -> Result<(), RpcError> {
-    check(
-        client,
-        thread,
-        |state| {
-            let live = state
-                .live
-                .as_ref()
-                .filter(|live| live.turn.id.to_string() == turn);
-            let live = live.ok_or_else(|| RpcError::turn_not_running(turn))?;
-            Ok(client.actor().may_change_input_of(&live.features.actor))
-        },
-        what,
-    )
-    .await
+) -> Result<String, RpcError> {
+    let is_meant = |id: &TurnId| turn.is_empty() || id.to_string() == turn;
+    let mut running = turn.clone();
+    let is_own = |state: &ThreadState| {
+        let live = state.live.as_ref().filter(|live| is_meant(&live.turn.id));
+        let live = live.ok_or_else(|| RpcError::turn_not_running(&turn))?;
+        running = live.turn.id.to_string();
+        Ok(client.actor().may_change_input_of(&live.features.actor))
+    };
+    check(client, thread, is_own, what).await?;
+    Ok(running)
 }
 
 /// Checks that a client may change these entries of the queue. Unknown ones are refused later.

@@ -89,7 +89,9 @@ async fn change_queue(client: &Client, thread: &str, change: QueueChange, respon
     };
     let checked = match &change {
         QueueChange::Guide { expected, .. } => {
-            own::check_turn(client, &thread, expected, "turn/queue/update").await
+            own::check_turn(client, &thread, expected.clone(), "turn/queue/update")
+                .await
+                .map(drop)
         }
         _ => Ok(()),
     };
@@ -129,7 +131,7 @@ pub(super) async fn steer(client: &Client, params: TurnSteerParams, responder: R
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    let expected = &params.expected_turn_id;
+    let expected = params.expected_turn_id.clone();
     if let Err(error) = own::check_turn(client, &thread, expected, "turn/steer").await {
         return refuse(responder, error);
     }

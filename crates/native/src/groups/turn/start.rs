@@ -154,15 +154,15 @@ fn ask_chat(client: Client, thread: Arc<ThreadHandle>) {
 }
 
 pub(super) async fn interrupt(client: &Client, params: TurnInterruptParams, responder: Responder) {
-    let turn = params.turn_id;
-    let mut responder = responder;
+    let (mut turn, mut responder) = (params.turn_id, responder);
     if !client.actor().may(Need::Approve) {
         let Some((thread, checked)) = handle(client, &params.thread_id, responder).await else {
             return;
         };
-        if let Err(error) = own::check_turn(client, &thread, &turn, "turn/interrupt").await {
-            return refuse(checked, error);
-        }
+        turn = match own::check_turn(client, &thread, turn, "turn/interrupt").await {
+            Ok(running) => running,
+            Err(error) => return refuse(checked, error),
+        };
         responder = checked;
     }
     lifecycle::change(client, &params.thread_id, responder, |reply| Command::Interrupt {
