@@ -415,6 +415,7 @@ async fn setup_asks_for_a_provider_tests_its_key_and_hides_it() {
     let (rest, code) = user.end().await;
     assert_eq!(code, Some(0), "{rest}");
     assert!(rest.contains("New threads use kiln/other."), "{rest}");
+    assert!(!lab.work().join(".craft/config.json").exists(), "an empty file");
     let models = lab.run(&["models"]).await;
     let models = String::from_utf8(models.stdout).unwrap();
     assert!(models.contains("* kiln/other"), "{models}");

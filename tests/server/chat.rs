@@ -270,6 +270,70 @@ async fn a_killed_server_is_started_again_and_the_question_is_still_there() {
 }
 
 #[tokio::test]
+async fn an_unknown_command_and_model_are_named_and_nothing_changes() {
+    let workspace = asking();
+    let mut user = Terminal::start(&workspace, &[]);
+    user.shows("Describe a task").await;
+    user.types("/nonsens\r");
+    user.shows("There is no command /nonsens").await;
+    user.shows("› /nonsens").await;
+    user.types("\u{15}/model offlien\r");
+    user.shows("There is no model offlien; the nearest: offline.")
+        .await;
+    user.types(" /nonsens is said\r");
+    user.shows("› /nonsens is said").await;
+    user.types("\u{4}");
+    user.ends().await;
+}
+
+#[tokio::test]
+async fn the_list_of_threads_finds_what_was_said_in_them() {
+    let workspace = asking();
+    for text in ["first\nthe samovar hums", "second"] {
+        assert!(workspace.run(&["exec", text]).await.status.success());
+    }
+    let mut user = Terminal::start(&workspace, &[]);
+    user.shows("Describe a task").await;
+    user.types("half a prompt\u{14}");
+    user.shows("2 of 2").await;
+    user.types("samovar");
+    user.shows("1 of 2").await;
+    user.types("\r");
+    user.shows("the samovar hums").await;
+    user.until("the prompt of that thread", |screen| {
+        !screen.contains("half a prompt")
+    })
+    .await;
+    user.types("\u{4}");
+    user.ends().await;
+}
+
+#[tokio::test]
+async fn a_theme_is_remembered() {
+    let workspace = asking();
+    let dark_yellow = vt100::Color::Idx(3);
+    let has_color = |user: &Terminal| {
+        let screen = user.screen.lock();
+        let screen = screen.screen();
+        let mut cells = (0..SIZE.1).flat_map(|row| (0..SIZE.0).map(move |column| (row, column)));
+        cells.any(|(row, column)| {
+            screen
+                .cell(row, column)
+                .is_some_and(|cell| cell.fgcolor() == dark_yellow)
+        })
+    };
+    let mut user = Terminal::start(&workspace, &["run `touch made`"]);
+    user.shows("y Yes").await;
+    assert!(!has_color(&user));
+    user.types("/theme light\r");
+    user.until("the colour", |_| has_color(&user)).await;
+    user.types("\u{4}");
+    let again = Terminal::start(&workspace, &["--last"]);
+    again.shows("y Yes").await;
+    assert!(has_color(&again));
+}
+
+#[tokio::test]
 async fn lines_of_a_pipe_are_prompts_answers_and_choices() {
     let workspace = asking();
     let mut command = workspace.bobbin(&["chat", "say **hello**"]);
@@ -291,7 +355,8 @@ async fn lines_of_a_pipe_are_prompts_answers_and_choices() {
         "Run echo made > made",
         "Effort: type a number",
         "Note: That is no answer to the question.",
-        "Error: Refused: echo x > other",
+        "Run echo x > other",
+        "  Refused",
     ];
     let mut rest = said.as_str();
     for text in wanted {

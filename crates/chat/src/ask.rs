@@ -19,6 +19,8 @@ pub(crate) struct Asked {
     pub(crate) question: Question,
     /// Title of its Thread, if that is another one than the open one.
     pub(crate) title: Option<String>,
+    /// The subagent that asks.
+    pub(crate) agent: Option<String>,
     /// The change that the call would make.
     change: Option<Vec<ChangeLine>>,
     /// First line of a long question that is shown.
@@ -55,6 +57,7 @@ impl Asked {
         Self {
             question,
             title: None,
+            agent: None,
             change: None,
             scroll: 0,
             answers: BTreeMap::new(),
@@ -73,10 +76,15 @@ impl Asked {
 
     /// Returns the lines of the question in so many columns and rows.
     pub(crate) fn lines(&self, width: usize, rows: usize) -> Vec<Line> {
-        let Some(title) = &self.title else {
-            return self.asking(width, rows);
+        let agent = self.agent.as_deref().map(safe_line);
+        let head = match (self.title.as_deref().map(safe_line), agent) {
+            (None, None) => return self.asking(width, rows),
+            (None, Some(agent)) => format!("The subagent {agent} asks"),
+            (Some(title), None) => format!("Esc leaves it for later · In “{title}”"),
+            (Some(title), Some(agent)) => {
+                format!("Esc leaves it for later · The subagent {agent} in “{title}”")
+            }
         };
-        let head = format!("In “{}” · Esc leaves it for later", safe_line(title));
         let mut lines = vec![Line::of(head, WARN).cut(width)];
         lines.extend(self.asking(width, rows.saturating_sub(1)));
         lines
@@ -441,6 +449,19 @@ mod tests {
         assert_eq!(press(&mut asked, KeyCode::Char('s')), Step::Other);
         let accepted = Step::Answered(Answer::Decision(Decision::Accept));
         assert_eq!(press(&mut asked, KeyCode::Char('y')), accepted);
+    }
+
+    #[test]
+    fn a_question_names_the_subagent_that_asks() {
+        let mut asked = approval(&["accept"]);
+        asked.agent = Some("Fido\u{7}".to_owned());
+        let head = |asked: &Asked| asked.lines(80, 20)[0].text();
+        assert_eq!(head(&asked), r"The subagent Fido\u{7} asks");
+        asked.title = Some("Tea".to_owned());
+        assert_eq!(
+            head(&asked),
+            r"Esc leaves it for later · The subagent Fido\u{7} in “Tea”"
+        );
     }
 
     #[test]

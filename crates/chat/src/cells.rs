@@ -36,7 +36,7 @@ pub(crate) enum Body {
     Call(Box<Call>),
     /// Calls that only look.
     Looks(Vec<Call>),
-    /// A question to the user that was refused.
+    /// An operation that was refused and is none of a call that is shown.
     Refused(String),
     /// A model's question, and the answer.
     Asked {
@@ -69,6 +69,8 @@ pub(crate) enum CallState {
     Open,
     Done,
     Failed,
+    /// A user, or nobody in time, has refused it.
+    Refused,
     Cancelled,
     /// Its command goes on in a background terminal.
     Background,
@@ -326,7 +328,7 @@ impl Maker {
             ItemPayload::ToolExecution(payload) => {
                 let call = self.call(&payload.call_id, &payload.tool_name);
                 call.millis = payload.duration_ms;
-                if payload.status == ExecutionStatus::Cancelled {
+                if payload.status == ExecutionStatus::Cancelled && call.state == CallState::Open {
                     call.state = CallState::Cancelled;
                 }
             }
@@ -389,7 +391,7 @@ impl Maker {
             ItemPayload::ApprovalResponse(response) => {
                 let operation = self.operations.remove(&response.request_id).unwrap_or_default();
                 if matches!(response.decision, Decision::Decline | Decision::Cancel) {
-                    self.push(Body::Refused(operation), true);
+                    self.refuse(operation);
                 }
             }
             ItemPayload::UserInputRequest(request) => {
@@ -424,6 +426,22 @@ impl Maker {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Marks the call of an operation, or shows the operation if no open call has it.
+    fn refuse(&mut self, operation: String) {
+        let is_of = |call: &Call| match call.tool.as_str() {
+            "Exec" => call.argument("command") == operation,
+            tool => tool == operation || call.subject().1 == operation,
+        };
+        let call = self.cells.iter_mut().find_map(|cell| match &mut cell.body {
+            Body::Call(call) if call.state == CallState::Open && is_of(call) => Some(call),
+            _ => None,
+        });
+        match call {
+            Some(call) => call.state = CallState::Refused,
+            None => self.push(Body::Refused(operation), true),
         }
     }
 

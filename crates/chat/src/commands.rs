@@ -29,6 +29,7 @@ pub(crate) enum Act {
     Rules,
     Stop,
     Terminals,
+    Theme,
     Threads,
     Undo,
     Usage,
@@ -96,6 +97,12 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("rules", "", "Show what runs without a question", Act::Rules),
     command("usage", "", "Show tokens and cost of this thread", Act::Usage),
     command("mcp", "", "Show the tool servers", Act::Mcp),
+    command(
+        "theme",
+        "[dark|light|none]",
+        "Choose the colours, also for later",
+        Act::Theme,
+    ),
     command("help", "", "Show commands and keys", Act::Help),
     command("quit", "", "Leave; a running turn goes on", Act::Quit),
 ];
@@ -132,8 +139,68 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ("Ctrl-D", "leaves"),
 ];
 
+/// Names that are offered in place of an unknown one.
+const NEAREST: usize = 3;
+
+/// Returns the names that are most like another one, the nearest first. Of a name with a provider, the model counts too.
+pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = wanted.to_lowercase();
+    let likeness = |name: &str| {
+        let name = name.to_lowercase();
+        let last = name.rsplit('/').next().unwrap_or_default();
+        let whole = strsim::jaro_winkler(&name, &wanted);
+        whole.max(strsim::jaro_winkler(last, &wanted))
+    };
+    let mut found: Vec<(f64, &str)> = names.map(|name| (likeness(name), name)).collect();
+    found.retain(|(likeness, _)| *likeness >= 0.75);
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    found.truncate(NEAREST);
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Returns the name of the command that a text asks for: `/` and a word without a second slash, which a path has.
+pub(crate) fn command_of(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('/')?.split_whitespace().next()?;
+    let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
+    (text.starts_with(&format!("/{name}")) && name.chars().all(is_in_name)).then_some(name)
+}
+
 /// Returns the command with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Command> {
     let is_it = |command: &&Command| command.name == name || command.act == Act::Threads && name == "threads";
     COMMANDS.iter().find(is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_a_word_behind_a_slash_and_a_path_is_none() {
+        assert_eq!(command_of("/nonsense"), Some("nonsense"));
+        assert_eq!(command_of("/tea:brew green"), Some("tea:brew"));
+        for text in [
+            "/etc/hosts is a file",
+            "/",
+            "/ x",
+            "//",
+            " /nonsense",
+            "/*.rs",
+            "nonsense",
+            "",
+        ] {
+            assert_eq!(command_of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_names_are_offered() {
+        let commands = || COMMANDS.iter().map(|command| command.name);
+        assert_eq!(nearest("modle", commands()).first(), Some(&"model"));
+        assert_eq!(nearest("NEW", commands()).first(), Some(&"new"));
+        assert_eq!(nearest("xyzzy", commands()), [""; 0]);
+        let models = ["anthropic/claude-sonnet-4-5", "openai/gpt-5.2", "offline"];
+        assert_eq!(nearest("gpt5.2", models.into_iter()), ["openai/gpt-5.2"]);
+        assert!(nearest("t", std::iter::repeat_n("t", 9)).len() <= NEAREST);
+    }
 }

@@ -16,6 +16,7 @@ mod prose;
 mod screen;
 mod terminal;
 mod text;
+mod theme;
 mod transcript;
 mod view;
 

@@ -1,6 +1,7 @@
 //! A list to choose from, filtered by what is typed.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::text::{Line, Style};
 use crate::transcript::ACCENT;
@@ -22,6 +23,8 @@ pub(crate) struct Picker {
     title: String,
     entries: Vec<Entry>,
     filter: String,
+    /// Entries that the server found for the filter.
+    found_elsewhere: Vec<Entry>,
     chosen: usize,
 }
 
@@ -42,8 +45,33 @@ impl Picker {
             title: title.to_owned(),
             entries,
             filter: String::new(),
+            found_elsewhere: Vec::new(),
             chosen: chosen.unwrap_or_default(),
         }
+    }
+
+    /// Returns the list with a filter that its user can change.
+    pub(crate) fn filtered(mut self, filter: &str) -> Self {
+        filter.clone_into(&mut self.filter);
+        self.chosen = 0;
+        self
+    }
+
+    pub(crate) fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// Adds what the server found for a filter, unless the filter has changed meanwhile.
+    pub(crate) fn add(&mut self, filter: &str, entries: Vec<Entry>) {
+        if self.filter == filter {
+            self.found_elsewhere = entries;
+        }
+    }
+
+    fn change_filter(&mut self, change: impl FnOnce(&mut String)) {
+        change(&mut self.filter);
+        self.found_elsewhere.clear();
+        self.chosen = 0;
     }
 
     fn found(&self) -> Vec<&Entry> {
@@ -52,7 +80,13 @@ impl Picker {
             let text = format!("{} {} {}", entry.label, entry.note, entry.value).to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
-        self.entries.iter().filter(fits).collect()
+        let mut found: Vec<&Entry> = self.entries.iter().filter(fits).collect();
+        for entry in &self.found_elsewhere {
+            if !found.iter().any(|known| known.value == entry.value) {
+                found.push(entry);
+            }
+        }
+        found
     }
 
     /// Takes a key.
@@ -74,14 +108,10 @@ impl Picker {
                     None => Step::Stay,
                 };
             }
-            KeyCode::Backspace => {
-                self.filter.pop();
-                self.chosen = 0;
-            }
-            KeyCode::Char(c) if !control => {
-                self.filter.push(c);
-                self.chosen = 0;
-            }
+            KeyCode::Backspace => self.change_filter(|filter| {
+                filter.pop();
+            }),
+            KeyCode::Char(c) if !control => self.change_filter(|filter| filter.push(c)),
             _ => {}
         }
         Step::Stay
@@ -123,17 +153,18 @@ impl Picker {
             } else {
                 ("  ", Style::PLAIN)
             };
-            let line = Line::of(sign, ACCENT).and(entry.label.clone(), style);
+            // A long label leaves room for what is noted about it.
+            let room = width.saturating_sub(4);
+            let room = room.saturating_sub(entry.note.width()).max(room / 3);
+            let mut line = Line::of(sign, ACCENT);
+            line.0.extend(Line::of(entry.label.clone(), style).cut(room).0);
             lines.push(line.and(format!("  {}", entry.note), Style::DIM).cut(width));
         }
         if found.is_empty() {
             lines.push(Line::of("  nothing found", Style::DIM));
         }
-        let keys = format!(
-            "{} of {} · Enter chooses · Esc closes",
-            found.len(),
-            self.entries.len()
-        );
+        let all = self.entries.len().max(found.len());
+        let keys = format!("{} of {all} · Enter chooses · Esc closes", found.len());
         lines.push(Line::of(keys, Style::DIM).cut(width));
         lines
     }
@@ -167,5 +198,39 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"));
         let chosen = picker.key(KeyEvent::from(KeyCode::Enter));
         assert_eq!(chosen, Step::Chosen("gamma beta".to_owned()));
+    }
+
+    #[test]
+    fn a_long_label_leaves_room_for_its_note() {
+        let note = "2 h ago · 3 turns · cli";
+        let entries = vec![entry(&"long title ".repeat(10), note), entry("short", note)];
+        let picker = Picker::new("Threads", entries, None);
+        for width in [40, 80, 200] {
+            let lines: Vec<String> = picker.lines(width, 6).iter().map(Line::text).collect();
+            assert!(
+                lines[1].ends_with(&format!("…  {note}")) || width == 200,
+                "{lines:?}"
+            );
+            assert!(lines[1].contains(note) && lines[1].width() <= width, "{lines:?}");
+            assert_eq!(lines[2], format!("  short  {note}"));
+        }
+    }
+
+    #[test]
+    fn what_the_server_found_follows_for_its_filter_only() {
+        let mut picker = Picker::new("Threads", vec![entry("tea", ""), entry("milk", "")], None);
+        picker.key(KeyEvent::from(KeyCode::Char('t')));
+        picker.add("te", vec![entry("late", "")]);
+        assert_eq!(picker.found().len(), 1, "it is of another filter");
+        picker.add("t", vec![entry("tea", "a"), entry("milk", "with tea")]);
+        let found: Vec<&str> = picker.found().iter().map(|entry| entry.value.as_str()).collect();
+        assert_eq!(found, ["tea", "milk"]);
+        picker.key(KeyEvent::from(KeyCode::Down));
+        assert_eq!(
+            picker.key(KeyEvent::from(KeyCode::Enter)),
+            Step::Chosen("milk".to_owned())
+        );
+        picker.key(KeyEvent::from(KeyCode::Char('e')));
+        assert_eq!(picker.found().len(), 1);
     }
 }

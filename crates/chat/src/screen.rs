@@ -8,6 +8,7 @@ use crossterm::style::{Attribute, Print, ResetColor, SetAttribute, SetForeground
 use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
 
 use crate::text::{Line, Style};
+use crate::theme::Theme;
 
 /// The place of the cursor in the part that is drawn anew, from its top left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,7 +22,7 @@ pub(crate) struct Screen<W> {
     out: W,
     /// Columns and rows.
     size: (usize, usize),
-    has_colors: bool,
+    theme: Theme,
     /// The part that is drawn anew, as it stands on the terminal.
     live: Vec<Line>,
     /// Row of the cursor in it.
@@ -29,11 +30,11 @@ pub(crate) struct Screen<W> {
 }
 
 impl<W: Write> Screen<W> {
-    pub(crate) fn new(out: W, size: (usize, usize), has_colors: bool) -> Self {
+    pub(crate) fn new(out: W, size: (usize, usize), theme: Theme) -> Self {
         Self {
             out,
             size,
-            has_colors,
+            theme,
             live: Vec::new(),
             row: 0,
         }
@@ -41,6 +42,14 @@ impl<W: Write> Screen<W> {
 
     pub(crate) fn size(&self) -> (usize, usize) {
         self.size
+    }
+
+    /// Draws in other colours from now on.
+    pub(crate) fn set_theme(&mut self, theme: Theme) {
+        if self.theme != theme {
+            self.theme = theme;
+            self.live.clear();
+        }
     }
 
     /// Takes the terminal's new size. A narrower one has broken the lines that were drawn.
@@ -143,7 +152,7 @@ impl<W: Write> Screen<W> {
             queue!(self.out, Print(&span.text))?;
             if span.style != Style::PLAIN {
                 queue!(self.out, SetAttribute(Attribute::Reset))?;
-                if self.has_colors {
+                if self.theme != Theme::Colorless {
                     queue!(self.out, ResetColor)?;
                 }
             }
@@ -162,7 +171,7 @@ impl<W: Write> Screen<W> {
         for (_, attribute) in attributes.into_iter().filter(|(is_set, _)| *is_set) {
             queue!(self.out, SetAttribute(attribute))?;
         }
-        if let Some(color) = style.color.filter(|_| self.has_colors) {
+        if let Some(color) = style.color.and_then(|color| self.theme.color(color)) {
             queue!(self.out, SetForegroundColor(color))?;
         }
         Ok(())
@@ -175,7 +184,8 @@ fn small(number: usize) -> u16 {
 
 /// Returns lines as text for a terminal.
 pub(crate) fn painted(lines: &[Line], has_colors: bool) -> String {
-    let mut screen = Screen::new(Vec::new(), (0, 0), has_colors);
+    let theme = if has_colors { Theme::Dark } else { Theme::Colorless };
+    let mut screen = Screen::new(Vec::new(), (0, 0), theme);
     for line in lines {
         // A write to memory succeeds.
         drop(screen.line(line));

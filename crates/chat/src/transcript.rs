@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use bobbin_model::TurnStatus;
+use bobbin_model::{CommandStatus, TurnStatus};
+use bobbin_native_wire::item::tool_payload::CommandExecutionPayload;
 use crossterm::style::Color;
 
 use crate::cells::{Body, Call, CallState, Ended};
@@ -17,6 +18,9 @@ const TAIL: usize = 5;
 const MAX_CHANGE: usize = 60;
 /// Lines of a thought or of another tool's result that are shown.
 const MAX_THOUGHT: usize = 4;
+/// Lines of a user's message that are shown; of a longer one, only the first.
+const MAX_MESSAGE: usize = 20;
+const MESSAGE_HEAD: usize = 8;
 
 pub(crate) const ACCENT: Style = Style::of(Color::Cyan);
 pub(crate) const GOOD: Style = Style::of(Color::Green);
@@ -81,6 +85,11 @@ pub(crate) fn hanging(mark: &str, mark_style: Style, text: &str, style: Style, w
 
 fn user(text: &str, pictures: usize, width: usize) -> Vec<Line> {
     let mut lines = hanging("› ", ACCENT, &safe(text), Style::BOLD, width);
+    if lines.len() > MAX_MESSAGE {
+        let left_out = lines.len() - MESSAGE_HEAD;
+        lines.truncate(MESSAGE_HEAD);
+        lines.push(more(left_out));
+    }
     if pictures > 0 {
         let noun = if pictures == 1 { "picture" } else { "pictures" };
         lines.push(Line::of(format!("  [{pictures} {noun}]"), Style::DIM));
@@ -133,7 +142,7 @@ fn mark(state: CallState) -> (&'static str, Style) {
     match state {
         CallState::Open => ("• ", WARN),
         CallState::Done => ("• ", GOOD),
-        CallState::Failed => ("• ", BAD),
+        CallState::Failed | CallState::Refused => ("• ", BAD),
         CallState::Cancelled => ("• ", Style::DIM),
         CallState::Background => ("• ", ACCENT),
     }
@@ -165,9 +174,13 @@ fn of_call(call: &Call, width: usize, root: Option<&Path>) -> Vec<Line> {
         &Line::of(sign, style),
         &Line::of("  │ ", Style::DIM),
     );
+    if call.state == CallState::Refused {
+        lines.push(Line::of("  ✗ ", BAD).and("Refused", Style::PLAIN));
+        return lines;
+    }
     if let Some(command) = &call.command {
         lines.extend(output(&command.aggregated_output, width));
-        lines.extend(command_end(call, command.exit_code));
+        lines.extend(command_end(call, command, width));
         return lines;
     }
     if call.state != CallState::Failed && is_plan(&call.tool) {
@@ -259,15 +272,19 @@ fn output(text: &str, width: usize) -> Vec<Line> {
     head.chain([more(left_out)]).chain(tail).collect()
 }
 
-fn command_end(call: &Call, exit_code: Option<i64>) -> Option<Line> {
-    let text = match (call.state, exit_code) {
-        (CallState::Failed, Some(code)) => Line::of(format!("  └ exit code {code}"), BAD),
-        (CallState::Failed, None) => Line::of("  └ failed", BAD),
-        (CallState::Cancelled, _) => Line::of("  └ stopped", Style::DIM),
-        (CallState::Background, _) => Line::of("  └ goes on in the background", ACCENT),
-        _ => return None,
+fn command_end(call: &Call, command: &CommandExecutionPayload, width: usize) -> Vec<Line> {
+    let (text, style) = match (call.state, command.exit_code) {
+        _ if command.status == CommandStatus::Lost => {
+            let text = "the server was restarted while it ran: it may have had some or all of its effects";
+            return hanging("  └ ", BAD, text, BAD, width);
+        }
+        (CallState::Failed, Some(code)) => (format!("  └ exit code {code}"), BAD),
+        (CallState::Failed, None) => ("  └ failed".to_owned(), BAD),
+        (CallState::Cancelled, _) => ("  └ stopped".to_owned(), Style::DIM),
+        (CallState::Background, _) => ("  └ goes on in the background".to_owned(), ACCENT),
+        _ => return Vec::new(),
     };
-    Some(text)
+    vec![Line::of(text, style)]
 }
 
 /// Returns one row for calls that only look, and what failed of them.
@@ -304,9 +321,13 @@ fn looks(calls: &[Call], width: usize) -> Vec<Line> {
         lines[0].push(span.text, span.style);
     }
     lines[0] = std::mem::take(&mut lines[0]).cut(width);
-    for call in calls.iter().filter(|call| call.state == CallState::Failed) {
-        let result = call.result.as_deref().unwrap_or("failed");
-        let first = result.lines().next().unwrap_or_default();
+    for call in calls {
+        let first = match call.state {
+            CallState::Failed => call.result.as_deref().unwrap_or("failed"),
+            CallState::Refused => "Refused",
+            _ => continue,
+        };
+        let first = first.lines().next().unwrap_or_default();
         lines.push(Line::of("  └ ", Style::DIM).and(safe_line(first), BAD).cut(width));
     }
     lines

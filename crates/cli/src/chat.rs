@@ -101,6 +101,7 @@ pub(crate) async fn run(chat: Chat) -> anyhow::Result<ExitCode> {
         is_plain: chat.plain || !is_terminal,
         has_colors: variable("NO_COLOR").is_none(),
         drafts: Some(workspace.folder().join("drafts.json")),
+        theme: Some(workspace.state_directory().path().join("theme")),
         editor: variable("VISUAL").or_else(|| variable("EDITOR")),
     };
     let server = Server {

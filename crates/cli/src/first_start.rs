@@ -48,8 +48,8 @@ fn ask() -> Option<&'static str> {
     console::note(
         "How should commands of the agent run? In its sandbox a command writes only in this folder, without network.",
     );
-    console::note("  1  in the sandbox without a question; Bobbin asks about everything else");
-    console::note("  2  after your approval, unless they only read");
+    console::note("  1  in the sandbox without a question; what leaves it, after your approval");
+    console::note("  2  without a question if they only read; all others after your approval");
     loop {
         console::ask("Number [1]: ");
         let mut line = String::new();

@@ -218,7 +218,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_zero")]
         cost_micros: u64,
     },
-    /// A model call beside the conversation was billed, as for a title. Its usage counts in the Turn, which may be over.
+    /// A model call beside the conversation was billed, as for a title. Its usage counts for the Thread and is not the Turn's.
     HelperUsed {
         /// The Turn.
         turn: TurnId,

@@ -30,6 +30,18 @@ macro_rules! update_turn {
     };
 }
 
+const ADD_USAGE: &str = update_turn!(
+    "input_tokens = input_tokens + $4, output_tokens = output_tokens + $5, \
+     cached_input_tokens = cached_input_tokens + $6, reasoning_output_tokens = reasoning_output_tokens + $7, \
+     cost_micros = cost_micros + $8"
+);
+const ADD_HELPERS_USAGE: &str = update_turn!(
+    "helper_input_tokens = helper_input_tokens + $4, helper_output_tokens = helper_output_tokens + $5, \
+     helper_cached_input_tokens = helper_cached_input_tokens + $6, \
+     helper_reasoning_output_tokens = helper_reasoning_output_tokens + $7, \
+     helper_cost_micros = helper_cost_micros + $8"
+);
+
 type Statement = Query<'static, Postgres, PgArguments>;
 
 /// Returns a text without zero bytes, which PostgreSQL refuses.
@@ -421,12 +433,12 @@ impl<'a> Batch<'a> {
                 usage,
                 cost_micros,
                 ..
-            }
-            | Event::HelperUsed {
+            } => self.add_usage(ADD_USAGE, thread, *turn, *usage, *cost_micros),
+            Event::HelperUsed {
                 turn,
                 usage,
                 cost_micros,
-            } => self.add_usage(thread, *turn, *usage, *cost_micros),
+            } => self.add_usage(ADD_HELPERS_USAGE, thread, *turn, *usage, *cost_micros),
             Event::ContextNoted { turn, note, .. } => self.set_compacting(thread, *turn, *note),
             Event::DiffUpdated { turn, diff } => self.set_diff(thread, *turn, diff, seq),
             Event::TurnEnded {
@@ -595,17 +607,16 @@ impl<'a> Batch<'a> {
         self.then(statement);
     }
 
-    fn add_usage(&mut self, thread: &str, turn: TurnId, usage: TokenUsage, cost_micros: u64) {
+    fn add_usage(
+        &mut self,
+        statement: &'static str,
+        thread: &str,
+        turn: TurnId,
+        usage: TokenUsage,
+        cost_micros: u64,
+    ) {
         let statement = self
-            .of_turn(
-                update_turn!(
-                    "input_tokens = input_tokens + $4, output_tokens = output_tokens + $5, \
-                 cached_input_tokens = cached_input_tokens + $6, \
-                 reasoning_output_tokens = reasoning_output_tokens + $7, cost_micros = cost_micros + $8"
-                ),
-                thread,
-                turn,
-            )
+            .of_turn(statement, thread, turn)
             .bind(signed(usage.input_tokens))
             .bind(signed(usage.output_tokens))
             .bind(signed(usage.cached_input_tokens))

@@ -327,7 +327,8 @@ pub(crate) async fn turns_from(pool: &PgPool, workspace: &str, id: &ThreadId, fi
 pub(crate) async fn spent(pool: &PgPool, workspace: &str, id: &ThreadId, before: TurnId) -> Read<Spent> {
     // The usage of a Turn that was rolled back counts too.
     let (tokens, cost): (i64, i64) = sqlx::query_as(
-        "SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint, coalesce(sum(cost_micros), 0)::bigint \
+        "SELECT coalesce(sum(input_tokens + output_tokens + helper_input_tokens + helper_output_tokens), 0)::bigint, \
+         coalesce(sum(cost_micros + helper_cost_micros), 0)::bigint \
          FROM turn WHERE workspace = $1 AND thread_id = $2 AND turn_no < $3",
     )
     .bind(workspace)

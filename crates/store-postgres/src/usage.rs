@@ -34,9 +34,11 @@ pub(crate) async fn read(
         "thread_id AS thread, coalesce(turn.origin_channel, thread.origin_channel) AS surface, turn.model, effort, \
          count(*) AS turns, sum(requests)::bigint AS requests, sum(tool_calls)::bigint AS tool_calls, \
          sum(tool_ms)::bigint AS tool_ms, max(tool_ms_max) AS tool_ms_max, sum(errors)::bigint AS errors, \
-         sum(compactions)::bigint AS compactions, sum(input_tokens)::bigint AS input, \
-         sum(cached_input_tokens)::bigint AS cached, sum(output_tokens)::bigint AS output, \
-         sum(reasoning_output_tokens)::bigint AS reasoning, \
+         sum(compactions)::bigint AS compactions, \
+         sum(input_tokens + helper_input_tokens)::bigint AS input, \
+         sum(cached_input_tokens + helper_cached_input_tokens)::bigint AS cached, \
+         sum(output_tokens + helper_output_tokens)::bigint AS output, \
+         sum(reasoning_output_tokens + helper_reasoning_output_tokens)::bigint AS reasoning, \
          max(coalesce(completed_at, started_at) - started_at) AS turn_ms_max",
         "",
         "GROUP BY 1, 2, 3, 4, 5 ORDER BY 1"

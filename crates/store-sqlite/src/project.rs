@@ -150,12 +150,12 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
             usage,
             cost_micros,
             ..
-        }
-        | Event::HelperUsed {
+        } => add_usage(script, ADD_USAGE, thread, *turn, *usage, *cost_micros),
+        Event::HelperUsed {
             turn,
             usage,
             cost_micros,
-        } => add_usage(script, thread, *turn, *usage, *cost_micros),
+        } => add_usage(script, ADD_HELPERS_USAGE, thread, *turn, *usage, *cost_micros),
         Event::ContextNoted { turn, note, .. } => set_compacting(script, thread, *turn, *note),
         Event::DiffUpdated { turn, diff } => set_diff(script, thread, *turn, diff, seq),
         Event::TurnEnded {
@@ -297,13 +297,25 @@ fn set_history(script: &mut Script, thread: &str, turn: TurnId, messages: &[Give
         .bind(turn.0);
 }
 
-fn add_usage(script: &mut Script, thread: &str, turn: TurnId, usage: TokenUsage, cost_micros: u64) {
+const ADD_USAGE: &str = "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, \
+    cached_input_tokens = cached_input_tokens + ?, reasoning_output_tokens = reasoning_output_tokens + ?, \
+    cost_micros = cost_micros + ? WHERE thread_id = ? AND turn_no = ?";
+const ADD_HELPERS_USAGE: &str = "UPDATE turn SET helper_input_tokens = helper_input_tokens + ?, \
+    helper_output_tokens = helper_output_tokens + ?, \
+    helper_cached_input_tokens = helper_cached_input_tokens + ?, \
+    helper_reasoning_output_tokens = helper_reasoning_output_tokens + ?, \
+    helper_cost_micros = helper_cost_micros + ? WHERE thread_id = ? AND turn_no = ?";
+
+fn add_usage(
+    script: &mut Script,
+    statement: &'static str,
+    thread: &str,
+    turn: TurnId,
+    usage: TokenUsage,
+    cost_micros: u64,
+) {
     script
-        .then(
-            "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, \
-         cached_input_tokens = cached_input_tokens + ?, reasoning_output_tokens = reasoning_output_tokens + ?, \
-         cost_micros = cost_micros + ? WHERE thread_id = ? AND turn_no = ?",
-        )
+        .then(statement)
         .bind(signed(usage.input_tokens))
         .bind(signed(usage.output_tokens))
         .bind(signed(usage.cached_input_tokens))

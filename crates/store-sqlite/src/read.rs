@@ -271,8 +271,8 @@ pub(crate) async fn turns_from(pool: &SqlitePool, id: &ThreadId, first: TurnId) 
 pub(crate) async fn spent(pool: &SqlitePool, id: &ThreadId, before: TurnId) -> Read<Spent> {
     // The usage of a Turn that was rolled back counts too.
     let row: (i64, i64) = sqlx::query_as(
-        "SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_micros), 0) FROM turn \
-         WHERE thread_id = ? AND turn_no < ?",
+        "SELECT coalesce(sum(input_tokens + output_tokens + helper_input_tokens + helper_output_tokens), 0), \
+         coalesce(sum(cost_micros + helper_cost_micros), 0) FROM turn WHERE thread_id = ? AND turn_no < ?",
     )
     .bind(id.as_str().to_owned())
     .bind(before.0)

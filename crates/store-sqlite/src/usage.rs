@@ -70,9 +70,11 @@ pub(crate) async fn read(
          coalesce(turn.origin_channel, thread.origin_channel) AS surface, model, \
          json_extract(features, '$.reasoningEffort') AS effort, count(*) AS turns, sum(requests) AS requests, \
          sum(tool_calls) AS tool_calls, sum(tool_ms) AS tool_ms, max(tool_ms_max) AS tool_ms_max, \
-         sum(errors) AS errors, sum(compactions) AS compactions, sum(input_tokens) AS input, \
-         sum(cached_input_tokens) AS cached, sum(output_tokens) AS output, \
-         sum(reasoning_output_tokens) AS reasoning, \
+         sum(errors) AS errors, sum(compactions) AS compactions, \
+         sum(input_tokens + helper_input_tokens) AS input, \
+         sum(cached_input_tokens + helper_cached_input_tokens) AS cached, \
+         sum(output_tokens + helper_output_tokens) AS output, \
+         sum(reasoning_output_tokens + helper_reasoning_output_tokens) AS reasoning, \
          max(coalesce(completed_at, started_at) - started_at) AS turn_ms_max {WHERE} \
          GROUP BY day, thread_id, surface, model, effort ORDER BY day"
     );

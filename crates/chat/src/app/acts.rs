@@ -20,11 +20,13 @@ use serde_json::Value;
 
 use crate::cells::{self, Body, Call};
 use crate::change;
-use crate::commands::{Act, COMMANDS, KEYS};
+use crate::commands::{self, Act, COMMANDS, KEYS};
 use crate::picker::{Entry, Picker};
 use crate::text::{Line, Style, safe, safe_line};
+use crate::theme::Theme;
 use crate::transcript::{GOOD, grouped, hanging, money};
 
+use super::requests::offered;
 use super::{App, Leaves, Purpose, width};
 
 /// Lines of a diff that are shown.
@@ -39,7 +41,9 @@ impl App {
             }
             Act::Threads => self.list_threads(),
             Act::Model if argument.is_empty() => self.list_models(),
-            Act::Model => self.choose(Purpose::Models, argument.to_owned()),
+            Act::Model => self.find_model(argument.to_owned()),
+            Act::Theme if argument.is_empty() => self.list_themes(),
+            Act::Theme => self.choose(Purpose::Themes, argument.to_owned()),
             Act::Effort if argument.is_empty() => self.list_efforts(),
             Act::Effort => self.choose(Purpose::Efforts, argument.to_owned()),
             Act::Policy if argument.is_empty() => self.list_policies(),
@@ -135,20 +139,67 @@ impl App {
                     .read::<ModelListResult>("model/list", &ModelListParams::default())
                     .await
             },
-            Self::show_models,
+            |app, listed| app.show_models(&listed),
         );
     }
 
-    fn show_models(&mut self, listed: ModelListResult) {
+    /// Says that the models cannot be listed, if that is so.
+    fn has_models(&mut self, listed: &ModelListResult) -> bool {
         if !listed.success {
-            let why = listed.error_message.unwrap_or_default();
+            let why = listed.error_message.as_deref().unwrap_or_default();
             let is_missing = listed.error_code == Some(ModelListErrorCode::MissingApiKey);
             let more = if is_missing {
                 " `bobbin setup` sets one up."
             } else {
                 ""
             };
-            return self.complain(&format!("the models cannot be listed: {why}{more}"));
+            self.complain(&format!("the models cannot be listed: {why}{more}"));
+        }
+        listed.success
+    }
+
+    /// Chooses the model with a name. A part of a name searches in the list.
+    fn find_model(&mut self, name: String) {
+        let client = self.client.clone();
+        self.ask(
+            async move {
+                client
+                    .read::<ModelListResult>("model/list", &ModelListParams::default())
+                    .await
+            },
+            move |app, listed| app.choose_model(&name, &listed),
+        );
+    }
+
+    fn choose_model(&mut self, name: &str, listed: &ModelListResult) {
+        if !self.has_models(listed) {
+            return;
+        }
+        let ids = || listed.models.iter().map(|model| model.id.as_str());
+        let lower = name.to_lowercase();
+        let of_provider = |id: &&str| id.split_once('/').is_some_and(|(_, model)| model == name);
+        let mut unique = ids().filter(of_provider);
+        let found = ids().find(|id| *id == name);
+        let found = found.or(unique.next().filter(|_| unique.next().is_none()));
+        if let Some(id) = found.map(str::to_owned) {
+            return self.choose(Purpose::Models, id);
+        }
+        if ids().any(|id| id.to_lowercase().contains(&lower)) {
+            self.show_models(listed);
+            self.picker = self
+                .picker
+                .take()
+                .map(|(purpose, picker)| (purpose, picker.filtered(name)));
+            return;
+        }
+        let nearest = commands::nearest(name, ids());
+        let offer = offered(nearest.into_iter().map(str::to_owned));
+        self.complain(&format!("There is no model {name}{offer} /model lists all."));
+    }
+
+    fn show_models(&mut self, listed: &ModelListResult) {
+        if !self.has_models(listed) {
+            return;
         }
         let entry = |model: &bobbin_native_wire::models::types::ModelInfo| {
             let mut facts = Vec::new();
@@ -191,6 +242,31 @@ impl App {
         let current = self.config().approval_policy.map(policy_name);
         let picker = Picker::new("When you are asked", entries.collect(), current);
         self.picker = Some((Purpose::Policies, picker));
+    }
+
+    fn list_themes(&mut self) {
+        let entries = Theme::ALL.map(|(_, name, words)| plain_entry(name, words));
+        let picker = Picker::new("Colours", entries.into(), Some(self.theme.name()));
+        self.picker = Some((Purpose::Themes, picker));
+    }
+
+    fn choose_theme(&mut self, name: &str) {
+        let Some(theme) = Theme::of_name(name) else {
+            let names = Theme::ALL.map(|(_, name, _)| name).join(", ");
+            return self.complain(&format!("the themes are {names}"));
+        };
+        let stored = self
+            .settings
+            .theme
+            .as_deref()
+            .map_or(Ok(()), |file| theme.store(file));
+        if let Err(error) = stored {
+            self.complain(&format!("the theme is not remembered: {error}"));
+        }
+        if !self.settings.has_colors {
+            return self.note("NO_COLOR is set, so there are no colours here");
+        }
+        self.theme = theme;
     }
 
     pub(super) fn list_messages(&mut self) {
@@ -242,6 +318,7 @@ impl App {
                     self.complain(&format!("the policies are {}", names.join(", ")));
                 }
             }
+            Purpose::Themes => self.choose_theme(&value),
             Purpose::Messages => self.go_back(&value),
             Purpose::Waiting => self.choose_waiting(&value),
             Purpose::Terminals => self.show_terminal(value),
@@ -502,7 +579,7 @@ impl App {
             let name = format!("/{} {}", command.name, command.argument);
             lines.extend(explained(&name, 22, command.summary));
         }
-        for (name, description) in &self.prompts {
+        for (name, description) in self.prompts.iter().flatten() {
             let name = format!("/{}", safe_line(name));
             lines.extend(explained(&name, 22, &safe_line(description)));
         }
@@ -568,5 +645,79 @@ pub(super) fn policy_words(policy: ApprovalPolicy) -> &'static str {
         ApprovalPolicy::AutoApprove => "never asks",
         ApprovalPolicy::Interrupt => "stops instead of asking",
         ApprovalPolicy::Refuse => "refuses instead of asking",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::app::Opens;
+    use crate::app::tests::app;
+
+    fn said(app: &mut App) -> String {
+        let notes = std::mem::take(&mut app.notes);
+        notes.iter().map(|line| line.text() + " ").collect()
+    }
+
+    #[tokio::test]
+    async fn only_a_known_model_is_chosen() {
+        let listed = || {
+            let model = |id: &str| {
+                json!({
+                    "id": id, "ownedBy": "", "createdAt": "2027-01-01T00:00:00.000Z", "isDefault": false,
+                })
+            };
+            let ids = ["offline", "one/tea", "one/milk", "two/milk", "two/Black-Tea"];
+            let models = json!({ "success": true, "models": ids.map(model) });
+            serde_json::from_value::<ModelListResult>(models).unwrap()
+        };
+        let mut app = app(Opens::New, None);
+        app.choose_model("one/tee", &listed());
+        let shown = said(&mut app);
+        assert!(
+            shown.contains("There is no model one/tee; the nearest: one/tea"),
+            "{shown}"
+        );
+        app.choose_model("xyzzy", &listed());
+        assert!(said(&mut app).contains("There is no model xyzzy. /model lists all."));
+        assert_eq!((app.model(), app.picker.is_none()), ("", true));
+
+        for (name, chosen) in [
+            ("tea", "one/tea"),
+            ("two/milk", "two/milk"),
+            ("offline", "offline"),
+        ] {
+            app.choose_model(name, &listed());
+            assert_eq!((app.model(), app.picker.is_none()), (chosen, true));
+        }
+        // Two have it, or it is a part of one.
+        for name in ["milk", "black"] {
+            app.choose_model(name, &listed());
+            let (_, picker) = app.picker.take().unwrap();
+            assert_eq!((picker.filter(), app.model()), (name, "offline"));
+        }
+        let failed = json!({ "success": false, "models": [], "errorMessage": "no network" });
+        app.choose_model("one/tea", &serde_json::from_value(failed).unwrap());
+        assert!(said(&mut app).contains("no network"));
+        assert_eq!(app.model(), "offline");
+    }
+
+    #[tokio::test]
+    async fn a_theme_is_stored_and_no_color_wins() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("theme");
+        let mut app = app(Opens::New, None);
+        app.settings.theme = Some(file.clone());
+        app.act(Act::Theme, "light");
+        assert_eq!((Theme::read(&file), app.theme), (Theme::Light, Theme::Colorless));
+        assert!(said(&mut app).contains("NO_COLOR"));
+        app.settings.has_colors = true;
+        app.act(Act::Theme, "light");
+        assert_eq!(app.theme, Theme::Light);
+        app.act(Act::Theme, "puce");
+        assert!(said(&mut app).contains("the themes are dark, light, none"));
+        assert_eq!(app.theme, Theme::Light);
     }
 }

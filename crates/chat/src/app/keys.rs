@@ -1,6 +1,6 @@
 //! The keys, and the menu of completions.
 
-use std::io::Stdout;
+use std::io::Write;
 use std::time::Duration;
 
 use bobbin_client::Answer;
@@ -15,7 +15,7 @@ use crate::picker::{self};
 use crate::screen::Screen;
 use crate::text::{Line, Style, safe_line};
 
-use super::{App, Leaves, Menu};
+use super::{App, Leaves, Menu, Purpose};
 
 /// Time in which a second Ctrl-C or Esc belongs to the first.
 const TWICE: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(750);
 const MAX_ANSWERED: usize = 256;
 
 impl App {
-    pub(super) fn input(&mut self, typed: Input, screen: &mut Screen<Stdout>) {
+    pub(super) fn input(&mut self, typed: Input, screen: &mut Screen<impl Write>) {
         match typed {
             Input::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
             Input::Paste(text) if self.picker.is_none() => {
@@ -45,10 +45,11 @@ impl App {
 
     pub(super) fn key(&mut self, key: KeyEvent) {
         if let Some((purpose, picker)) = &mut self.picker {
-            let purpose = *purpose;
+            let (purpose, filter) = (*purpose, picker.filter().len());
             match picker.key(key) {
+                picker::Step::Stay if picker.filter().len() != filter => self.filter_changed(purpose),
                 picker::Step::Stay => {}
-                picker::Step::Close => self.picker = None,
+                picker::Step::Close => self.close_picker(purpose),
                 picker::Step::Chosen(value) => {
                     self.picker = None;
                     self.choose(purpose, value);
@@ -73,6 +74,14 @@ impl App {
             return;
         }
         self.global_key(key);
+    }
+
+    /// Leaves a list. Without a Thread, the prompt of a new one follows.
+    fn close_picker(&mut self, purpose: Purpose) {
+        self.picker = None;
+        if purpose == Purpose::Threads && self.thread.is_none() && self.compose.is_empty() {
+            self.load_draft(None);
+        }
     }
 
     pub(super) fn answer(&mut self, answer: Answer) {
@@ -218,6 +227,7 @@ impl App {
                 let prompts = self
                     .prompts
                     .iter()
+                    .flatten()
                     .map(|(name, about)| (name.as_str(), about.as_str()));
                 let fitting = own.chain(prompts).filter(|(name, _)| name.starts_with(&start));
                 self.menu.entries = fitting
@@ -303,6 +313,30 @@ mod tests {
         tokio::time::advance(PAUSE).await;
         press(&mut app, "y");
         assert_eq!((app.compose.text(), app.asked.len()), ("ways", 0));
+    }
+
+    #[tokio::test]
+    async fn leaving_the_list_of_threads_brings_the_draft_of_a_new_one() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("drafts.json");
+        let drafts = crate::drafts::Drafts::new(Some(file.clone()));
+        drafts.store(None, "half a prompt").unwrap();
+        let mut app = app(Opens::Choice, Some(file));
+        let list = || picker::Picker::new("Threads", Vec::new(), None);
+        app.picker = Some((Purpose::Threads, list()));
+        app.key(KeyEvent::from(KeyCode::Esc));
+        assert_eq!(app.compose.text(), "half a prompt");
+
+        // A text that is being written stays, and so does that of a Thread.
+        app.compose.set("typed");
+        app.picker = Some((Purpose::Threads, list()));
+        app.key(KeyEvent::from(KeyCode::Esc));
+        assert_eq!(app.compose.text(), "typed");
+        app.compose.clear();
+        app.thread = Some("t".to_owned());
+        app.picker = Some((Purpose::Threads, list()));
+        app.key(KeyEvent::from(KeyCode::Esc));
+        assert_eq!(app.compose.text(), "");
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,10 +5,11 @@ mod keys;
 mod plain;
 mod requests;
 mod terminals;
+mod threads;
 mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{Stdout, stdout};
+use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,9 +36,11 @@ use crate::picker::Picker;
 use crate::screen::{Place, Screen};
 use crate::terminal::Modes;
 use crate::text::{Line, Style, safe_line};
+use crate::theme::Theme;
 use crate::transcript::{BAD, WARN, hanging, said};
 use crate::view::{self, Printed, Status};
 
+use threads::Search;
 use waiting::Workspace;
 
 /// Turns that are read of a Thread at first.
@@ -80,6 +83,8 @@ pub struct Settings {
     pub editor: Option<String>,
     /// The file in which drafts are stored.
     pub drafts: Option<PathBuf>,
+    /// The file in which the choice of colours is stored.
+    pub theme: Option<PathBuf>,
 }
 
 /// The Thread that is opened.
@@ -105,6 +110,7 @@ enum Purpose {
     Models,
     Efforts,
     Policies,
+    Themes,
     /// Back to an earlier message.
     Messages,
     /// All that needs an answer.
@@ -135,8 +141,8 @@ struct App {
     /// Configuration of the next new Thread.
     draft: ThreadConfiguration,
     defaults: Option<WorkspaceDefaultsResult>,
-    /// Commands of the server that are prompts.
-    prompts: Vec<(String, String)>,
+    /// Commands of the server that are prompts; `None` until they are read.
+    prompts: Option<Vec<(String, String)>>,
     /// Files that were chosen from the menu.
     files: Vec<String>,
     compose: Compose,
@@ -153,6 +159,8 @@ struct App {
     answered: VecDeque<String>,
     workspace: Workspace,
     picker: Option<(Purpose, Picker)>,
+    search: Search,
+    theme: Theme,
     menu: Menu,
     /// Lines of our own words that are not printed yet.
     notes: Vec<Line>,
@@ -216,7 +224,13 @@ impl App {
         // The plain mode has no prompt that could be a draft.
         let drafts = settings.drafts.clone().filter(|_| !settings.is_plain);
         let drafts = Drafts::new(drafts);
+        let theme = match &settings.theme {
+            _ if !settings.has_colors => Theme::Colorless,
+            Some(file) => Theme::read(file),
+            None => Theme::default(),
+        };
         Self {
+            theme,
             drafts,
             stored: String::new(),
             store_at: None,
@@ -229,7 +243,7 @@ impl App {
             printed: Printed::default(),
             thread: None,
             defaults: None,
-            prompts: Vec::new(),
+            prompts: None,
             files: Vec::new(),
             compose: Compose::default(),
             asked: VecDeque::new(),
@@ -237,6 +251,7 @@ impl App {
             answered: VecDeque::new(),
             workspace: Workspace::default(),
             picker: None,
+            search: Search::default(),
             menu: Menu::default(),
             notes: Vec::new(),
             ends_in_note: false,
@@ -270,7 +285,7 @@ impl App {
         let modes = Modes::take()?;
         let (columns, rows) = terminal::size()?;
         let size = (usize::from(columns), usize::from(rows));
-        let mut screen = Screen::new(stdout(), size, self.settings.has_colors);
+        let mut screen = Screen::new(stdout(), size, self.theme);
         self.open_first();
         let ended = self.serve(events, &mut screen).await;
         self.store_draft();
@@ -279,7 +294,7 @@ impl App {
         ended
     }
 
-    async fn serve(&mut self, events: &mut Events, screen: &mut Screen<Stdout>) -> anyhow::Result<()> {
+    async fn serve(&mut self, events: &mut Events, screen: &mut Screen<impl Write>) -> anyhow::Result<()> {
         let mut input = EventStream::new();
         let mut drawn = Instant::now() - FRAME;
         let mut is_changed = true;
@@ -318,6 +333,9 @@ impl App {
                     }
                 }
                 () = sleep_until(self.store_at.unwrap_or(drawn)), if self.store_at.is_some() => self.store_draft(),
+                () = sleep_until(self.search.due().unwrap_or(drawn)), if self.search.due().is_some() => {
+                    self.search_threads();
+                }
                 () = sleep_until(drawn + FRAME), if is_changed => {}
                 () = sleep_until(next_tick), if is_working => {
                     next_tick = Instant::now() + TICK;
@@ -541,7 +559,8 @@ impl App {
         own.or(usual).unwrap_or_default()
     }
 
-    fn draw(&mut self, screen: &mut Screen<Stdout>) -> anyhow::Result<()> {
+    fn draw(&mut self, screen: &mut Screen<impl Write>) -> anyhow::Result<()> {
+        screen.set_theme(self.theme);
         let (width, rows) = screen.size();
         let (mut finished, growing) = self.printed.advance(&self.state, width);
         if !finished.is_empty() {
@@ -683,6 +702,7 @@ mod tests {
             has_colors: false,
             editor: None,
             drafts,
+            theme: None,
         };
         App::new(settings, client)
     }

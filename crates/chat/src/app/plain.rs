@@ -23,6 +23,7 @@ const MARKS: &[(&str, &str)] = &[
     ("• ", ""),
     ("? ", "Question: "),
     ("✗ ", "Error: "),
+    ("  ✗ ", "  "),
     ("! ", "Note: "),
     ("  ✓ ", "  Done: "),
     ("  ▸ ", "  Now: "),
@@ -213,6 +214,7 @@ mod tests {
         let line = |mark: &str, text: &str| plain(&Line::of(mark, Style::DIM).and(text, Style::PLAIN));
         assert_eq!(line("› ", "tea  "), "You: tea");
         assert_eq!(line("✗ ", "no"), "Error: no");
+        assert_eq!(line("  ✗ ", "Refused"), "  Refused");
         assert_eq!(line("  ✓ ", "boil"), "  Done: boil");
         assert_eq!(line("  │ ", "+x"), "  +x");
         assert_eq!(plain(&Line::of("  └ exit code 1", Style::DIM)), "  exit code 1");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bobbin_client::{Client, RequestError, ThreadState};
 use bobbin_model::QueueStatus;
-use bobbin_native_wire::command::types::{CommandCategory, CommandListParams, CommandListResult};
+use bobbin_native_wire::command::types::{CommandListParams, CommandListResult};
 use bobbin_native_wire::handshake::types::{EmptyParams, EmptyResult};
 use bobbin_native_wire::models::types::WorkspaceDefaultsResult;
 use bobbin_native_wire::thread::config::ThreadConfiguration;
@@ -23,16 +23,14 @@ use bobbin_native_wire::turn::params::{
 };
 use bobbin_native_wire::turn::queue_types::QueuedTurnInput;
 
-use crate::commands::{self};
-use crate::picker::{Entry, Picker};
+use crate::commands::{self, COMMANDS};
 use crate::pictures::{media_type, picture};
-use crate::text::safe_line;
 use crate::view::Printed;
 
-use super::{App, Outcome, Purpose};
+use super::{App, Outcome};
 
-/// Threads in the list.
-const THREADS: u32 = 100;
+/// Commands of the server that a client cannot send as a prompt.
+const NO_PROMPTS: [&str; 2] = ["cron", "heartbeat"];
 
 impl App {
     /// Makes a request, and does with its result what `then` says.
@@ -99,16 +97,12 @@ impl App {
         self.ask(
             async move { client.read::<CommandListResult>("command/list", &params).await },
             |app, listed| {
-                let own = listed.commands.into_iter();
-                let own = own.filter(|command| command.category == CommandCategory::Custom);
-                app.prompts = own
-                    .map(|command| {
-                        (
-                            command.name.trim_start_matches('/').to_owned(),
-                            command.description,
-                        )
-                    })
-                    .collect();
+                let named = listed.commands.into_iter().map(|command| {
+                    let name = command.name.trim_start_matches('/').to_owned();
+                    (name, command.description)
+                });
+                let is_prompt = |name: &str| commands::find(name).is_none() && !NO_PROMPTS.contains(&name);
+                app.prompts = Some(named.filter(|(name, _)| is_prompt(name)).collect());
             },
         );
     }
@@ -202,70 +196,53 @@ impl App {
         );
     }
 
-    pub(super) fn list_threads(&mut self) {
-        let (client, params) = (self.client.clone(), self.threads_params(THREADS));
-        self.ask(
-            async move { client.read::<ThreadListResult>("thread/list", &params).await },
-            |app, listed| {
-                let entry = |thread: &bobbin_native_wire::thread::types::ThreadSummary| {
-                    let runtime = thread.runtime.as_ref();
-                    let state = match runtime {
-                        Some(runtime) if runtime.waiting_on_approval || runtime.waiting_on_input => {
-                            "needs your answer · "
-                        }
-                        Some(runtime) if runtime.running => "running · ",
-                        _ => "",
-                    };
-                    let title = thread.display_name.as_deref().unwrap_or("without a title");
-                    let at = thread.last_active_at.to_string();
-                    let at = at.get(..16).unwrap_or_default().replace('T', " ");
-                    let count = thread.turn_count;
-                    let noun = if count == 1 { "turn" } else { "turns" };
-                    Entry {
-                        value: thread.id.clone(),
-                        label: safe_line(title),
-                        note: format!("{state}{at} · {count} {noun} · {}", thread.origin_channel),
-                    }
-                };
-                let entries = listed
-                    .data
-                    .iter()
-                    .filter(|thread| thread.turn_count > 0)
-                    .map(entry);
-                let picker = Picker::new("Threads", entries.collect(), app.thread.as_deref());
-                app.picker = Some((Purpose::Threads, picker));
-            },
-        );
-    }
-
     /// Sends a prompt, or does what it commands.
     pub(super) fn submit(&mut self, text: String) {
-        let trimmed = text.trim();
-        if trimmed.is_empty() {
+        if text.trim().is_empty() || self.carries_out(&text) {
             return;
-        }
-        if let Some(line) = trimmed.strip_prefix('/') {
-            let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            if let Some(command) = commands::find(name) {
-                return self.act(command.act, argument.trim());
-            }
         }
         let input = self.input_of(&text);
         self.send(text, input);
     }
 
+    /// Carries a command out, or puts an unknown one back into the prompt. Returns whether the text is no prompt.
+    fn carries_out(&mut self, text: &str) -> bool {
+        let Some(name) = commands::command_of(text) else {
+            return false;
+        };
+        if let Some(command) = commands::find(name) {
+            self.act(command.act, text[1 + name.len()..].trim());
+            return true;
+        }
+        // Before the prompts are known, the server decides.
+        let Some(prompts) = &self.prompts else {
+            return false;
+        };
+        if prompts.iter().any(|(known, _)| known == name) {
+            return false;
+        }
+        let all = COMMANDS.iter().map(|command| command.name);
+        let all = all.chain(prompts.iter().map(|(known, _)| known.as_str()));
+        let nearest = commands::nearest(name, all);
+        let offer = offered(nearest.into_iter().map(|name| format!("/{name}")));
+        self.complain(&format!(
+            "There is no command /{name}{offer} A blank in front sends it as a text; /help lists the commands."
+        ));
+        self.compose.set(text);
+        true
+    }
+
     /// Returns a prompt as parts.
     pub(super) fn input_of(&mut self, text: &str) -> Vec<InputPart> {
-        let line = text.trim();
-        if let Some(rest) = line.strip_prefix('/') {
-            let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            if self.prompts.iter().any(|(known, _)| known == name) {
-                return vec![InputPart::CommandRef(CommandRefPart {
-                    name: name.to_owned(),
-                    args_text: Some(arguments.trim().to_owned()),
-                    raw_text: Some(line.to_owned()),
-                })];
-            }
+        let mut prompts = self.prompts.iter().flatten();
+        if let Some(name) = commands::command_of(text)
+            && prompts.any(|(known, _)| known == name)
+        {
+            return vec![InputPart::CommandRef(CommandRefPart {
+                name: name.to_owned(),
+                args_text: Some(text[1 + name.len()..].trim().to_owned()),
+                raw_text: Some(text.trim().to_owned()),
+            })];
         }
         let root = self.state.thread.as_ref().map(|thread| thread.cwd.clone());
         let root = PathBuf::from(root.unwrap_or_else(|| self.settings.workspace.clone()));
@@ -382,6 +359,9 @@ impl App {
             }
         } else {
             let text = self.compose.take();
+            if self.carries_out(&text) {
+                return;
+            }
             (Some(self.input_of(&text)), None)
         };
         let params = TurnSteerParams {
@@ -476,6 +456,15 @@ impl App {
     }
 }
 
+/// Returns the end of a sentence that offers names.
+pub(super) fn offered(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    if names.is_empty() {
+        return ".".to_owned();
+    }
+    format!("; the nearest: {}.", names.join(", "))
+}
+
 /// Returns a text as parts, with each of the files where the text names it.
 fn parts(text: &str, files: &[String]) -> Vec<InputPart> {
     let mut parts = Vec::new();
@@ -553,6 +542,36 @@ mod tests {
     use super::*;
     use crate::app::Opens;
     use crate::app::tests::app;
+
+    #[tokio::test]
+    async fn an_unknown_command_stays_in_the_prompt_and_a_path_is_sent() {
+        let mut app = app(Opens::New, None);
+        app.prompts = Some(vec![("brew".to_owned(), String::new())]);
+        app.submit("/nonsense and more".to_owned());
+        app.submit("/modle".to_owned());
+        assert_eq!((app.compose.text(), app.work.len()), ("/modle", 0));
+        let said: String = app.notes.iter().map(|line| line.text() + "\n").collect();
+        assert!(said.contains("There is no command /nonsense."), "{said}");
+        assert!(said.contains("/modle; the nearest: /model"), "{said}");
+
+        for text in ["/etc/hosts is a file", " /nonsense", "/brew tea"] {
+            app.compose.clear();
+            app.is_starting = false;
+            app.submit(text.to_owned());
+            assert!(app.is_starting && app.compose.is_empty(), "{text}");
+        }
+        let input = app.input_of("/brew green tea");
+        assert!(
+            matches!(&input[..], [InputPart::CommandRef(part)] if part.args_text.as_deref() == Some("green tea"))
+        );
+    }
+
+    #[tokio::test]
+    async fn before_the_prompts_are_known_the_server_decides() {
+        let mut app = app(Opens::New, None);
+        app.submit("/brew tea".to_owned());
+        assert!(app.is_starting && app.compose.is_empty());
+    }
 
     #[tokio::test]
     async fn an_input_that_is_left_of_a_stopped_turn_can_be_sent() {

@@ -28,6 +28,8 @@ struct Known {
     title: Option<String>,
     /// Of a subagent: the Thread at the top.
     root: Option<String>,
+    /// Of a subagent: its name.
+    agent: Option<String>,
     /// It has a question.
     asks: bool,
     /// It has a plan that its user has not seen yet.
@@ -35,6 +37,17 @@ struct Known {
 }
 
 impl Known {
+    fn describe(&mut self, title: Option<String>, source: ThreadSource) {
+        self.title = title;
+        (self.root, self.agent) = match source {
+            ThreadSource::User => (None, None),
+            ThreadSource::SubAgent { sub_agent } => (
+                Some(sub_agent.root_thread_id),
+                sub_agent.agent_nickname.or(sub_agent.agent_role),
+            ),
+        };
+    }
+
     fn put(&mut self, runtime: Runtime) {
         self.asks = runtime.waiting_on_approval || runtime.waiting_on_input;
         self.has_plan = runtime.waiting_on_plan_confirmation && !runtime.running;
@@ -67,8 +80,7 @@ impl App {
                 app.workspace.known.clear();
                 for thread in listed.data {
                     let known = app.workspace.known.entry(thread.id).or_default();
-                    known.title = thread.display_name;
-                    known.root = root_of(&thread.source);
+                    known.describe(thread.display_name, thread.source);
                     if let Some(runtime) = thread.runtime {
                         known.put(runtime);
                     }
@@ -94,8 +106,7 @@ impl App {
             "thread/started" => {
                 let started = news.params::<ThreadStartedNotification>();
                 if let (Some(started), Some(known)) = (started, self.workspace.entry(id)) {
-                    known.title = started.thread.display_name;
-                    known.root = root_of(&started.thread.source);
+                    known.describe(started.thread.display_name, started.thread.source);
                 }
             }
             "thread/renamed" => {
@@ -124,7 +135,10 @@ impl App {
 
     /// Shows a question if it is one of the open Thread or of its subagents, and has those of other Threads wait.
     pub(super) fn place(&mut self, mut asked: Asked) {
-        let root = self.workspace.root(asked.question.thread_id());
+        let id = asked.question.thread_id();
+        let root = self.workspace.root(id);
+        let is_open = self.thread.as_deref() == Some(id);
+        asked.agent = self.workspace.agent(id).filter(|_| !is_open);
         let is_other = Some(root) != self.thread.as_deref() && self.workspace.known.contains_key(root);
         if is_other || self.thread.is_none() {
             asked.title = Some(self.workspace.title(root));
@@ -251,15 +265,61 @@ impl Workspace {
         known.unwrap_or(id)
     }
 
+    /// Returns the name of the subagent that has this Thread.
+    fn agent(&self, id: &str) -> Option<String> {
+        match self.known.get(id) {
+            // Only a subagent's questions come before its Thread is known.
+            None => Some("of this thread".to_owned()),
+            Some(Known { root: None, .. }) => None,
+            Some(known) => Some(known.agent.clone().unwrap_or_else(|| self.title(id))),
+        }
+    }
+
     fn title(&self, id: &str) -> String {
         let title = self.known.get(id).and_then(|known| known.title.clone());
         title.unwrap_or_else(|| "without a title".to_owned())
     }
 }
 
-fn root_of(source: &ThreadSource) -> Option<String> {
-    match source {
-        ThreadSource::User => None,
-        ThreadSource::SubAgent { sub_agent } => Some(sub_agent.root_thread_id.clone()),
+#[cfg(test)]
+mod tests {
+    use bobbin_client::Question;
+    use serde_json::json;
+
+    use super::*;
+    use crate::app::Opens;
+    use crate::app::tests::app;
+
+    #[tokio::test]
+    async fn a_question_of_a_subagent_has_its_name() {
+        let mut app = app(Opens::New, None);
+        app.thread = Some("t".to_owned());
+        for (id, source) in [
+            ("t", json!({ "kind": "user" })),
+            (
+                "named",
+                json!({ "kind": "subagent", "subAgent": {
+                    "parentThreadId": "t", "rootThreadId": "t", "depth": 1, "agentNickname": "Fido",
+                    "supportsSendInput": true, "supportsSendMessage": true, "supportsFollowupTask": true,
+                    "supportsResume": true, "supportsClose": true,
+                }}),
+            ),
+        ] {
+            let source = serde_json::from_value(source).unwrap();
+            app.workspace.entry(id).unwrap().describe(None, source);
+        }
+        let mut asks = |thread: &str| {
+            let params = json!({
+                "threadId": thread, "turnId": "u", "itemId": "i", "requestId": thread, "approvalType": "shell",
+                "operation": "rm x", "target": "/w", "scopeKey": "shell:rm x", "expiresAt": "2027-01-01T00:00:00.000Z",
+            });
+            app.place(Asked::new(Question::Approval(
+                serde_json::from_value(params).unwrap(),
+            )));
+            app.asked.back().unwrap().agent.clone()
+        };
+        assert_eq!(asks("t"), None);
+        assert_eq!(asks("named").as_deref(), Some("Fido"));
+        assert_eq!(asks("unknown").as_deref(), Some("of this thread"));
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::screen::{Place, Screen};
+use crate::theme::Theme;
 
 const AT: &str = "2027-01-01T00:00:00.000Z";
 
@@ -132,7 +133,7 @@ fn picture(talk: &Talk, printed: &mut Printed, columns: usize) -> String {
     };
     live.push(status(&talk.state, &facts, columns));
     let mut bytes = Vec::new();
-    let mut screen = Screen::new(&mut bytes, (columns, rows), true);
+    let mut screen = Screen::new(&mut bytes, (columns, rows), Theme::Dark);
     screen.draw(&finished, live, Some(Place::default())).unwrap();
     let small = |number| u16::try_from(number).unwrap();
     let mut terminal = vt100::Parser::new(small(rows), small(columns), 0);
@@ -243,4 +244,106 @@ fn an_input_says_what_it_waits_for() {
         left,
         ["  ⋮ queued", "    not sent yet · ↑ edits it · Ctrl-S sends it"]
     );
+}
+
+/// Returns the lines that are printed.
+fn printed(talk: &Talk, columns: usize) -> Vec<String> {
+    let (finished, live) = Printed::default().advance(&talk.state, columns);
+    finished.iter().chain(&live).map(Line::text).collect()
+}
+
+fn approval(talk: &mut Talk, id: &str, operation: &str, decision: &str) {
+    let request = json!({
+        "approvalType": "shell", "operation": operation, "target": "/w", "requestId": id,
+        "scopeKey": "shell", "reason": "No rule allows it.",
+    });
+    talk.done("approvalRequest", &request);
+    let response = json!({ "requestId": id, "approved": decision == "accept", "decision": decision });
+    talk.done("approvalResponse", &response);
+}
+
+#[test]
+fn a_refusal_is_shown_once_at_its_call() {
+    let call = |talk: &mut Talk, id: &str, tool: &str, arguments: &Value| {
+        let call =
+            json!({ "toolName": tool, "providerFlatName": tool, "callId": id, "arguments": arguments });
+        talk.done("toolCall", &call);
+    };
+    let result = |talk: &mut Talk, id: &str, tool: &str| {
+        let result = json!({
+            "callId": id, "toolName": tool, "providerFlatName": tool, "result": "refused: not run", "success": false,
+        });
+        talk.done("toolResult", &result);
+    };
+    let mut talk = Talk::new();
+    call(&mut talk, "c1", "Exec", &json!({ "command": "touch a" }));
+    call(&mut talk, "c2", "Exec", &json!({ "command": "touch b" }));
+    approval(&mut talk, "r2", "touch b", "decline");
+    approval(&mut talk, "r1", "touch a", "accept");
+    result(&mut talk, "c2", "Exec");
+    call(
+        &mut talk,
+        "c3",
+        "EditFile",
+        &json!({ "path": "/w/tea", "oldText": "a", "newText": "b" }),
+    );
+    approval(&mut talk, "r3", "EditFile", "cancel");
+    // Another agent's question is about no call that is shown.
+    approval(&mut talk, "r4", "rm -r /", "decline");
+    talk.end("cancelled", None);
+    let lines = printed(&talk, 80);
+    let shown: Vec<&str> = lines
+        .iter()
+        .map(String::as_str)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let end = "  65 s · 5,380 in (4,304 cached), 10 out · $0.0031 · 2 files changed";
+    assert_eq!(
+        shown,
+        [
+            "• Run touch a",
+            "• Run touch b",
+            "  ✗ Refused",
+            "• Edit /w/tea",
+            "  ✗ Refused",
+            "✗ Refused: rm -r /",
+            "✗ Interrupted",
+            end
+        ]
+    );
+}
+
+#[test]
+fn a_command_that_the_server_left_says_why_it_has_no_end() {
+    let mut talk = Talk::new();
+    let command = json!({
+        "command": "make", "workingDirectory": "/w", "source": "sandbox", "status": "lost",
+        "aggregatedOutput": "cc tea.c", "callId": "c1",
+    });
+    talk.done("commandExecution", &command);
+    let lines = printed(&talk, 80);
+    assert_eq!(
+        lines[1..5],
+        [
+            "• Run make",
+            "  │ cc tea.c",
+            "  └ the server was restarted while it ran: it may have had some or all of its",
+            "    effects"
+        ]
+    );
+}
+
+#[test]
+fn a_long_message_is_folded() {
+    let message = |lines: usize| {
+        let text: Vec<String> = (1..=lines).map(|line| format!("line {line}")).collect();
+        let mut talk = Talk::new();
+        talk.done("userMessage", &json!({ "text": text.join("\n") }));
+        printed(&talk, 80)
+    };
+    assert_eq!(message(20).len(), 21);
+    let folded = message(200);
+    assert_eq!(folded.len(), 10);
+    assert_eq!(folded[8], "  line 8");
+    assert_eq!(folded[9], "    … 192 more lines");
 }

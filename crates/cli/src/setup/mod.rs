@@ -61,13 +61,13 @@ async fn ask(root: &Path, home: Option<&Path>) -> anyhow::Result<()> {
             provider: Some(provider),
             ..ConfigChange::default()
         };
-        if let Err(error) = config_files::set_up(root, home, trust()?, &change) {
+        if let Err(error) = config_files::change(root, home, trust()?, &change) {
             console::complain(&format!("{error:#}"));
             continue;
         }
         let config = config::read(root, home)?;
         if let Some(change) = questions::model(&config, &name).await? {
-            return config_files::set_up(root, home, trust()?, &change);
+            return config_files::change(root, home, trust()?, &change);
         }
     }
     Ok(())
@@ -78,7 +78,8 @@ pub(crate) async fn run(setup: Setup) -> anyhow::Result<ExitCode> {
     let here = std::env::current_dir().context("there is no current directory")?;
     let workspace = state::workspace(Some(&here))?;
     let home = state::home();
-    if setup.may_ask() {
+    let asks = setup.may_ask();
+    if asks {
         ask(&workspace.root, home.as_deref()).await?;
         first_start::choose_policy(&workspace).await?;
     }
@@ -99,7 +100,10 @@ pub(crate) async fn run(setup: Setup) -> anyhow::Result<ExitCode> {
         ..ConfigChange::default()
     };
     let trust = TrustFile::of(&state::directory()?, &workspace.root);
-    config_files::set_up(&workspace.root, home.as_deref(), trust.clone(), &change)?;
+    // A desktop client takes the file as the sign that the folder is set up. Everyone else misses no empty one.
+    if !asks {
+        config_files::set_up(&workspace.root, home.as_deref(), trust.clone(), &change)?;
+    }
     if let (true, Some(own), Some(model)) = (setup.save_user_config, &own, model) {
         edit::set(own, &[(&["Model"], Some(model.into()))])?;
     }

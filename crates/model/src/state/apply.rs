@@ -19,8 +19,11 @@ impl ThreadState {
     pub fn apply(&mut self, event: &Event, at: UnixMillis) -> Option<Turn> {
         match event {
             Event::ThreadStarted { thread } => *self = Self::new((**thread).clone()),
-            // Undoing a Turn changes files; the conversation stays.
-            Event::ThreadResumed { .. } | Event::TurnReverted { .. } | Event::ThreadDeleted => {}
+            // Undoing a Turn changes files; the conversation stays. A helper's figures are in the store alone.
+            Event::ThreadResumed { .. }
+            | Event::TurnReverted { .. }
+            | Event::ThreadDeleted
+            | Event::HelperUsed { .. } => {}
             Event::ThreadRenamed { display_name } => self.header.display_name = Some(display_name.clone()),
             Event::ThreadLabelled { name, value } => self.label(name, value.as_ref()),
             Event::ThreadStatusChanged { new, .. } => self.header.status = *new,
@@ -86,10 +89,9 @@ impl ThreadState {
                 self.put_item(item);
                 self.close_approval(approval, *decision);
             }
-            Event::UsageAdded { .. }
-            | Event::SubAgentUsed { .. }
-            | Event::HelperUsed { .. }
-            | Event::ContextNoted { .. } => self.apply_to_window(event),
+            Event::UsageAdded { .. } | Event::SubAgentUsed { .. } | Event::ContextNoted { .. } => {
+                self.apply_to_window(event);
+            }
             Event::DiffUpdated { diff, .. } => self.put_diff(diff),
             Event::TurnsRolledBack { count, .. } => {
                 self.turn_count = self.turn_count.saturating_sub(*count);
@@ -154,11 +156,6 @@ impl ThreadState {
                 usage,
                 cost_micros,
                 ..
-            }
-            | Event::HelperUsed {
-                turn,
-                usage,
-                cost_micros,
             } => self.spend(*turn, *usage, *cost_micros),
             Event::ContextNoted {
                 note, tokens, window, ..

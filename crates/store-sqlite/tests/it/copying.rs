@@ -59,6 +59,19 @@ async fn a_database_is_copied_before_it_is_migrated_and_only_then() {
     change(&database, "ALTER TABLE turn DROP COLUMN errors").await;
     change(&database, "ALTER TABLE turn DROP COLUMN compactions").await;
     change(&database, "ALTER TABLE turn DROP COLUMN used").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN helper_input_tokens").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN helper_output_tokens").await;
+    change(
+        &database,
+        "ALTER TABLE turn DROP COLUMN helper_cached_input_tokens",
+    )
+    .await;
+    change(
+        &database,
+        "ALTER TABLE turn DROP COLUMN helper_reasoning_output_tokens",
+    )
+    .await;
+    change(&database, "ALTER TABLE turn DROP COLUMN helper_cost_micros").await;
     change(&database, "DELETE FROM _sqlx_migrations WHERE version > 10").await;
     assert!(has(&database, "t1").await);
     let mut found = copies();

@@ -24,7 +24,7 @@ use bobbin_model::{
     ItemId, Json, Outcome, Plan, QueuedInputId, Scope, Seq, StandingAnswer, ThreadId, TokenUsage, TurnDiff,
     TurnId, UnixMillis,
 };
-use bobbin_store::{ListFilter, ScheduleStore, Store, TextPart};
+use bobbin_store::{ListFilter, ScheduleStore, Store, TextPart, UsageQuery};
 use futures_util::future::BoxFuture;
 
 pub use living::{
@@ -260,6 +260,18 @@ async fn what_is_billed_later_counts(writer: &mut Writer<'_>, thread: &ThreadId,
     assert_eq!(writer.loaded().await, writer.state);
     let spent = writer.store.spent(thread, TurnId(2)).await.unwrap();
     assert_eq!((spent.tokens, spent.cost_micros), (20, 4));
+    let read = writer.store.turn(thread, turn).await.unwrap().unwrap();
+    assert_eq!((read.usage, read.cost_micros), (usage, 0), "it is not the Turn's");
+    let query = UsageQuery {
+        workspace: writer.state.header.workspace_path.clone(),
+        thread: Some(thread.clone()),
+        from: 0,
+        before: i64::MAX,
+        offset: 0,
+    };
+    let (rows, _) = writer.store.usage(query).await.unwrap();
+    let summed: u64 = rows.iter().map(|row| row.input + row.output).sum();
+    assert_eq!(summed, 20);
 }
 
 /// Checkpointed text is there after a restart and gone with the items end.
