@@ -289,8 +289,12 @@ async fn an_unknown_command_and_model_are_named_and_nothing_changes() {
 #[tokio::test]
 async fn the_list_of_threads_finds_what_was_said_in_them() {
     let workspace = asking();
-    for text in ["first\nthe samovar hums", "second"] {
-        assert!(workspace.run(&["exec", text]).await.status.success());
+    for args in [
+        &["exec", "say first"][..],
+        &["exec", "--last", "say the samovar hums"],
+        &["exec", "say second"],
+    ] {
+        assert!(workspace.run(args).await.status.success());
     }
     let mut user = Terminal::start(&workspace, &[]);
     user.shows("Describe a task").await;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use unicode_width::UnicodeWidthChar as _;
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::pictures;
 use crate::screen::Place;
@@ -308,51 +308,17 @@ impl Compose {
     /// Returns the prompt as lines of so many columns, and the place of the cursor in them. Of a long one, `rows` lines around
     /// the cursor.
     pub(crate) fn lines(&self, width: usize, rows: usize, hint: &str) -> (Vec<Line>, Place) {
-        let mut rows_of_text = vec![Vec::new()];
-        let mut place = Place::default();
         let room = width.saturating_sub(3).max(1);
-        let mut column = 0;
-        for (at, c) in self.text.char_indices() {
-            if at == self.cursor {
-                place = Place {
-                    row: rows_of_text.len() - 1,
-                    column,
-                };
-            }
-            if c == '\n' {
-                rows_of_text.push(Vec::new());
-                column = 0;
-                continue;
-            }
-            let shown: Vec<char> = safe(c.encode_utf8(&mut [0; 4])).chars().collect();
-            let columns: usize = shown.iter().map(|c| c.width().unwrap_or_default()).sum();
-            if column + columns > room {
-                rows_of_text.push(Vec::new());
-                column = 0;
-                if at == self.cursor {
-                    place = Place {
-                        row: rows_of_text.len() - 1,
-                        column,
-                    };
-                }
-            }
-            column += columns;
-            if let Some(row) = rows_of_text.last_mut() {
-                row.extend(shown);
-            }
-        }
-        if self.cursor == self.text.len() {
-            place = Place {
-                row: rows_of_text.len() - 1,
-                column,
-            };
-        }
-        let first = place.row.saturating_sub(rows.saturating_sub(1));
-        let shown = rows_of_text.iter().enumerate().skip(first).take(rows);
+        let starts = row_starts(&self.text, room);
+        let row = starts.partition_point(|start| *start <= self.cursor) - 1;
+        let first = row.saturating_sub(rows.saturating_sub(1));
+        let shown = starts.iter().enumerate().skip(first).take(rows);
         let mut lines: Vec<Line> = shown
-            .map(|(at, row)| {
+            .map(|(at, start)| {
                 let sign = if at == 0 { "› " } else { "  " };
-                Line::of(sign, ACCENT).and(row.iter().collect::<String>(), Style::PLAIN)
+                let end = starts.get(at + 1).copied().unwrap_or(self.text.len());
+                let text = self.text[*start..end].trim_end_matches(['\n', ' ']);
+                Line::of(sign, ACCENT).and(safe(text), Style::PLAIN)
             })
             .collect();
         if self.is_empty()
@@ -362,11 +328,37 @@ impl Compose {
             *line = std::mem::take(line).cut(width);
         }
         let place = Place {
-            row: place.row - first,
-            column: place.column + 2,
+            row: row - first,
+            column: safe(&self.text[starts[row]..self.cursor]).width() + 2,
         };
         (lines, place)
     }
+}
+
+/// Returns where the rows of a text start, of so many columns each. A row ends between words where it can; the blank stays in it,
+/// also beyond the last column.
+fn row_starts(text: &str, room: usize) -> Vec<usize> {
+    let (mut starts, mut column) = (vec![0], 0);
+    // The place behind the row's last blank.
+    let mut word = None;
+    for (at, c) in text.char_indices() {
+        let next = at + c.len_utf8();
+        if c == '\n' {
+            starts.push(next);
+            (column, word) = (0, None);
+            continue;
+        }
+        let columns = safe(c.encode_utf8(&mut [0; 4])).width();
+        if c == ' ' && column <= room {
+            word = Some(next);
+        } else if column + columns > room && column > 0 {
+            let start = word.take().unwrap_or(at);
+            starts.push(start);
+            column = safe(&text[start..at]).width();
+        }
+        column += columns;
+    }
+    starts
 }
 
 #[cfg(test)]
@@ -453,5 +445,37 @@ mod tests {
         let (lines, place) = compose.lines(8, 1, "");
         assert_eq!(lines[0].text(), "  fgh");
         assert_eq!(place.row, 0);
+    }
+
+    #[test]
+    fn a_row_ends_between_words_and_the_cursor_is_where_the_text_is() {
+        let mut compose = Compose::default();
+        compose.insert("boil the 世界 kettle\n\u{1b}ok");
+        let shown = |compose: &Compose| {
+            let (lines, place) = compose.lines(13, 9, "");
+            let texts: Vec<String> = lines
+                .iter()
+                .map(|line| line.text().trim_end().to_owned())
+                .collect();
+            (texts, place.row, place.column)
+        };
+        let rows = ["› boil the", "  世界", "  kettle", r"  \u{1b}ok"].map(str::to_owned);
+        assert_eq!(shown(&compose), (rows.to_vec(), 3, 10));
+        let mut places = Vec::new();
+        for _ in 0..22 {
+            compose.key(KeyEvent::from(KeyCode::Left));
+            let (_, row, column) = shown(&compose);
+            places.push((row, column));
+        }
+        assert_eq!(places[..4], [(3, 9), (3, 8), (3, 2), (2, 8)]);
+        assert_eq!(places[10..15], [(1, 6), (1, 4), (1, 2), (0, 10), (0, 9)]);
+        // A blank beyond the last column is in its row, and a word that has no room is broken.
+        for (text, rows) in [
+            ("abcdefghij  k", vec![0, 11]),
+            ("abcdefghijkl m", vec![0, 10]),
+            ("", vec![0]),
+        ] {
+            assert_eq!(row_starts(text, 10), rows, "{text}");
+        }
     }
 }

@@ -187,7 +187,8 @@ fn of_call(call: &Call, width: usize, root: Option<&Path>) -> Vec<Line> {
         lines.extend(plan(call, width));
         return lines;
     }
-    if call.state != CallState::Failed
+    // The change of an open call is in the question about it.
+    if matches!(call.state, CallState::Done | CallState::Cancelled)
         && !call.tool.starts_with("mcp__")
         && let Some(changed) = changed(call, root)
     {
@@ -361,7 +362,8 @@ fn end(ended: &Ended, width: usize) -> Vec<Line> {
         Some(1) => parts.push("1 file changed".to_owned()),
         Some(files) => parts.push(format!("{files} files changed")),
     }
-    lines.push(Line::of(format!("  {}", parts.join(" · ")), Style::DIM).cut(width));
+    let parts = parts.join(" · ");
+    lines.extend(hanging("  ", Style::PLAIN, &parts, Style::DIM, width));
     lines
 }
 

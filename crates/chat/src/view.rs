@@ -6,11 +6,12 @@ use std::time::Duration;
 use bobbin_client::ThreadState;
 use bobbin_model::{QueueStatus, TodoStatus};
 use bobbin_native_wire::turn::queue_types::QueuedTurnInput;
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::cells::{self, Body, Cell};
 use crate::markdown;
 use crate::text::{Line, Style, safe_line};
-use crate::transcript::{ACCENT, GOOD, WARN, agent, lines, money};
+use crate::transcript::{ACCENT, GOOD, WARN, agent, hanging, lines, money};
 
 /// How far the transcript is in the terminal's scrollback.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -183,10 +184,10 @@ pub(crate) fn queued(state: &ThreadState, width: usize) -> Vec<Line> {
     if !queued.is_empty() {
         // After a Turn that did not complete nothing follows by itself.
         let keys = match state.open_turn() {
-            Some(_) => "    waits for the turn · ↑ edits it · Ctrl-S sends it now",
-            None => "    not sent yet · ↑ edits it · Ctrl-S sends it",
+            Some(_) => "waits for the turn · ↑ edits it · Ctrl-S sends it now",
+            None => "not sent yet · ↑ edits it · Ctrl-S sends it",
         };
-        lines.push(Line::of(keys, Style::DIM).cut(width));
+        lines.extend(hanging("    ", Style::PLAIN, keys, Style::DIM, width));
     }
     lines
 }
@@ -205,17 +206,23 @@ pub(crate) struct Status<'a> {
 /// Returns the last line.
 pub(crate) fn status(state: &ThreadState, facts: &Status<'_>, width: usize) -> Line {
     if let Some(why) = facts.lost {
-        let text = format!("  no connection: {} · it is tried again", safe_line(why));
+        let text = format!("  no connection, trying again: {}", safe_line(why));
         return Line::of(text, WARN).cut(width);
     }
-    let mut parts = vec![safe_line(facts.model)];
-    parts.extend(facts.effort.map(str::to_owned));
     let mut line = Line::of("  ", Style::PLAIN);
     if let Some(mode) = facts.mode {
         line.push(format!("{mode} mode"), ACCENT);
         line.push(" · ", Style::DIM);
     }
+    let model = safe_line(facts.model);
+    let beside = line.width() + facts.policy.width() + " · ".width();
+    let model = match model.rsplit_once('/') {
+        Some((_, name)) if model.width() + beside > width => name.to_owned(),
+        _ => model,
+    };
+    let mut parts = vec![model];
     parts.push(facts.policy.to_owned());
+    parts.extend(facts.effort.map(str::to_owned));
     if let Some(thread) = &state.thread {
         if let Some(usage) = &thread.context_usage {
             parts.push(format!("{:.0}% of the window left", usage.percent_left * 100.0));
@@ -223,8 +230,16 @@ pub(crate) fn status(state: &ThreadState, facts: &Status<'_>, width: usize) -> L
         parts.extend(thread.cost.filter(|cost| *cost > 0.0).map(money));
         parts.extend(thread.display_name.as_deref().map(safe_line));
     }
-    line.and(parts.join(" · "), Style::DIM).cut(width)
+    // The last ones go first where not all have room.
+    for (at, part) in parts.iter().filter(|part| !part.is_empty()).enumerate() {
+        let part = format!("{}{part}", if at == 0 { "" } else { " · " });
+        if at > 0 && line.width() + part.width() > width {
+            break;
+        }
+        line.push(part, Style::DIM);
+    }
+    line.cut(width)
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

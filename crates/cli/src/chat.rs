@@ -98,7 +98,8 @@ pub(crate) async fn run(chat: Chat) -> anyhow::Result<ExitCode> {
         },
         trusted,
         version: env!("CARGO_PKG_VERSION"),
-        is_plain: chat.plain || !is_terminal,
+        // A dumb terminal cannot move its cursor.
+        is_plain: chat.plain || !is_terminal || variable("TERM").as_deref() == Some("dumb"),
         has_colors: variable("NO_COLOR").is_none(),
         drafts: Some(workspace.folder().join("drafts.json")),
         theme: Some(workspace.state_directory().path().join("theme")),

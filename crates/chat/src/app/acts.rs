@@ -27,7 +27,7 @@ use crate::theme::Theme;
 use crate::transcript::{GOOD, grouped, hanging, money};
 
 use super::requests::offered;
-use super::{App, Leaves, Purpose, width};
+use super::{App, Leaves, Purpose};
 
 /// Lines of a diff that are shown.
 const MAX_DIFF: usize = 2_000;
@@ -426,7 +426,7 @@ impl App {
         let left_out = all.len().saturating_sub(MAX_DIFF);
         for line in &all[left_out..] {
             self.notes
-                .extend(hanging("  │ ", Style::DIM, &safe(line), Style::PLAIN, width()));
+                .extend(hanging("  │ ", Style::DIM, &safe(line), Style::PLAIN, self.width));
         }
         if left_out > 0 {
             self.note(&format!("{left_out} lines before these are not shown"));
@@ -449,7 +449,7 @@ impl App {
                     return app.note("the turn changed no file");
                 }
                 let lines = change::of_diff(&read.diff);
-                app.notes.extend(change::lines(&lines, width(), MAX_DIFF));
+                app.notes.extend(change::lines(&lines, app.width, MAX_DIFF));
             },
         );
     }
@@ -574,26 +574,26 @@ impl App {
     }
 
     fn help(&mut self) {
+        let width = self.width;
         let mut lines = Vec::new();
         for command in COMMANDS {
             let name = format!("/{} {}", command.name, command.argument);
-            lines.extend(explained(&name, 22, command.summary));
+            lines.extend(explained(&name, 22, command.summary, width));
         }
         for (name, description) in self.prompts.iter().flatten() {
             let name = format!("/{}", safe_line(name));
-            lines.extend(explained(&name, 22, &safe_line(description)));
+            lines.extend(explained(&name, 22, &safe_line(description), width));
         }
         lines.push(Line::default());
         for (key, what) in KEYS {
-            lines.extend(explained(key, 27, what));
+            lines.extend(explained(key, 27, what, width));
         }
         self.notes.extend(lines);
     }
 }
 
 /// Returns a name of so many columns and its words, in a line or in two.
-fn explained(name: &str, columns: usize, words: &str) -> Vec<Line> {
-    let width = width();
+fn explained(name: &str, columns: usize, words: &str, width: usize) -> Vec<Line> {
     if width < columns + 30 {
         let mut lines = vec![Line::of(format!("  {}", name.trim_end()), Style::BOLD).cut(width)];
         lines.extend(hanging("    ", Style::PLAIN, words, Style::PLAIN, width));

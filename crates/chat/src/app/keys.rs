@@ -37,7 +37,7 @@ impl App {
                     self.typed_at = Some(Instant::now());
                 }
             }
-            Input::Resize(columns, rows) => screen.resize((usize::from(columns), usize::from(rows))),
+            Input::Resize(columns, rows) => self.resize(screen, columns, rows),
             _ => {}
         }
         self.complete();

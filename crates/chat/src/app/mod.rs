@@ -55,6 +55,8 @@ const TICK: Duration = Duration::from_millis(125);
 const MAX_EVENTS: usize = 1_000;
 /// Lines of a menu.
 const MENU: usize = 8;
+/// Columns that the whole hint needs.
+const WHOLE_HINT: usize = 50;
 /// Rows of the prompt.
 const PROMPT: usize = 10;
 /// Longest wait for the server when the user leaves.
@@ -162,6 +164,8 @@ struct App {
     search: Search,
     theme: Theme,
     menu: Menu,
+    /// Columns of the terminal.
+    width: usize,
     /// Lines of our own words that are not printed yet.
     notes: Vec<Line>,
     /// Whether the last line that was printed is one of them.
@@ -253,6 +257,7 @@ impl App {
             picker: None,
             search: Search::default(),
             menu: Menu::default(),
+            width: plain::WIDTH,
             notes: Vec::new(),
             ends_in_note: false,
             lost: None,
@@ -285,6 +290,7 @@ impl App {
         let modes = Modes::take()?;
         let (columns, rows) = terminal::size()?;
         let size = (usize::from(columns), usize::from(rows));
+        self.width = size.0;
         let mut screen = Screen::new(stdout(), size, self.theme);
         self.open_first();
         let ended = self.serve(events, &mut screen).await;
@@ -354,11 +360,16 @@ impl App {
                     Leaves::ForEditor => self.edit(),
                 }
                 let (columns, rows) = terminal::size()?;
-                screen.resize((usize::from(columns), usize::from(rows)));
+                self.resize(screen, columns, rows);
                 input = EventStream::new();
                 is_changed = true;
             }
         }
+    }
+
+    fn resize(&mut self, screen: &mut Screen<impl Write>, columns: u16, rows: u16) {
+        self.width = usize::from(columns);
+        screen.resize((self.width, usize::from(rows)));
     }
 
     /// Stores the prompt of the open Thread.
@@ -539,14 +550,12 @@ impl App {
     }
 
     fn note(&mut self, text: &str) {
-        let width = width();
-        self.notes.extend(said(&safe_line(text), Style::DIM, width));
+        self.notes.extend(said(&safe_line(text), Style::DIM, self.width));
     }
 
     fn complain(&mut self, text: &str) {
-        let width = width();
         self.notes
-            .extend(hanging("! ", BAD, &safe_line(text), BAD, width));
+            .extend(hanging("! ", BAD, &safe_line(text), BAD, self.width));
     }
 
     fn model(&self) -> &str {
@@ -597,7 +606,8 @@ impl App {
             .unwrap_or_default();
         lines.extend(view::subagents(&self.state, width));
         lines.extend(self.terminal_lines(width));
-        if self.asked.is_empty() {
+        // Without a server nobody knows.
+        if self.asked.is_empty() && self.lost.is_none() {
             lines.extend(view::working(&self.state, self.ticks, elapsed, width));
         }
         if self.state.open_turn().is_some() {
@@ -624,6 +634,7 @@ impl App {
         }
         let hint = match self.state.open_turn() {
             Some(_) => "Queue a follow-up",
+            None if width < WHOLE_HINT => "Describe a task",
             None => "Describe a task. @ adds files, / runs commands",
         };
         let (prompt, place) = self.compose.lines(width, PROMPT.min(room.max(1)), hint);
@@ -670,10 +681,8 @@ fn call_of(state: &ThreadState, params: &ApprovalRequestParams) -> Option<Call> 
     })
 }
 
-/// Returns the columns of the terminal.
-fn width() -> usize {
-    terminal::size().map_or(80, |(columns, _)| usize::from(columns))
-}
+#[cfg(test)]
+mod screens;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use crate::text::{Line, Span, Style};
 use super::App;
 
 /// Columns that no line has, so that nothing is broken or cut.
-const WIDTH: usize = 1 << 20;
+pub(super) const WIDTH: usize = 1 << 20;
 /// Lines that were typed and wait.
 const MAX_LINES: usize = 64;
 /// Longest line that is read.

@@ -89,22 +89,41 @@ impl App {
 
     /// Reads the commands for the Thread. Those of another agent come with its Turns.
     pub(super) fn read_commands(&mut self) {
+        self.ask(self.commands(), Self::set_commands);
+    }
+
+    fn commands(&self) -> impl Future<Output = Result<CommandListResult, RequestError>> + Send + 'static {
         let client = self.client.clone();
         let params = CommandListParams {
             thread_id: self.thread.clone(),
             ..CommandListParams::default()
         };
-        self.ask(
-            async move { client.read::<CommandListResult>("command/list", &params).await },
-            |app, listed| {
-                let named = listed.commands.into_iter().map(|command| {
-                    let name = command.name.trim_start_matches('/').to_owned();
-                    (name, command.description)
-                });
-                let is_prompt = |name: &str| commands::find(name).is_none() && !NO_PROMPTS.contains(&name);
-                app.prompts = Some(named.filter(|(name, _)| is_prompt(name)).collect());
-            },
-        );
+        async move { client.read::<CommandListResult>("command/list", &params).await }
+    }
+
+    fn set_commands(&mut self, listed: CommandListResult) {
+        let named = listed.commands.into_iter().map(|command| {
+            let name = command.name.trim_start_matches('/').to_owned();
+            (name, command.description)
+        });
+        let is_prompt = |name: &str| commands::find(name).is_none() && !NO_PROMPTS.contains(&name);
+        self.prompts = Some(named.filter(|(name, _)| is_prompt(name)).collect());
+    }
+
+    /// Submits a text when the server's commands are known.
+    fn submit_later(&mut self, text: String) {
+        let listed = self.commands();
+        self.work.spawn(async move {
+            let listed = listed.await;
+            let outcome: Outcome = Box::new(move |app: &mut Self| match listed {
+                Ok(listed) => {
+                    app.set_commands(listed);
+                    app.submit(text);
+                }
+                Err(error) => app.not_sent(text, &error),
+            });
+            outcome
+        });
     }
 
     pub(super) fn read_configuration(&mut self) {
@@ -214,9 +233,9 @@ impl App {
             self.act(command.act, text[1 + name.len()..].trim());
             return true;
         }
-        // Before the prompts are known, the server decides.
         let Some(prompts) = &self.prompts else {
-            return false;
+            self.submit_later(text.to_owned());
+            return true;
         };
         if prompts.iter().any(|(known, _)| known == name) {
             return false;
@@ -567,10 +586,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn before_the_prompts_are_known_the_server_decides() {
+    async fn before_the_prompts_are_known_a_command_waits_for_them() {
         let mut app = app(Opens::New, None);
         app.submit("/brew tea".to_owned());
-        assert!(app.is_starting && app.compose.is_empty());
+        assert_eq!((app.is_starting, app.work.len()), (false, 1));
+        app.submit("brew tea".to_owned());
+        assert_eq!((app.is_starting, app.work.len()), (true, 2));
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use crate::picker::{Entry, Picker};
 use crate::text::{Line, Style, safe, safe_line};
 use crate::transcript::{ACCENT, hanging};
 
-use super::{App, Purpose, width};
+use super::{App, Purpose};
 
 /// Characters of an output that are shown.
 const MAX_OUTPUT: u64 = 20_000;
@@ -110,7 +110,7 @@ impl App {
                 app.note(&format!("`{}` {}", one_line(&terminal.command), ended(&terminal)));
                 for line in terminal.output.lines() {
                     let shown = line.rsplit('\r').next().unwrap_or_default();
-                    let lines = hanging("  │ ", Style::DIM, &safe(shown), Style::PLAIN, width());
+                    let lines = hanging("  │ ", Style::DIM, &safe(shown), Style::PLAIN, app.width);
                     app.notes.extend(lines);
                 }
             },

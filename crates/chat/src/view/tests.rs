@@ -7,7 +7,7 @@ use super::*;
 use crate::screen::{Place, Screen};
 use crate::theme::Theme;
 
-const AT: &str = "2027-01-01T00:00:00.000Z";
+pub(crate) const AT: &str = "2027-01-01T00:00:00.000Z";
 
 fn thread() -> Value {
     json!({
@@ -20,13 +20,13 @@ fn thread() -> Value {
     })
 }
 
-struct Talk {
-    state: ThreadState,
+pub(crate) struct Talk {
+    pub(crate) state: ThreadState,
     items: usize,
 }
 
 impl Talk {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut state = ThreadState::default();
         state.replace(serde_json::from_value(json!({ "thread": thread(), "seq": 1 })).unwrap());
         let turn = json!({ "id": "u", "threadId": "t", "status": "running", "startedAt": AT });
@@ -34,7 +34,7 @@ impl Talk {
         Self { state, items: 0 }
     }
 
-    fn item(&mut self, kind: &str, status: &str, payload: &Value) {
+    pub(crate) fn item(&mut self, kind: &str, status: &str, payload: &Value) {
         self.items += 1;
         let id = format!("item_{}", self.items);
         let item = json!({
@@ -45,11 +45,11 @@ impl Talk {
         self.state.apply(&Notification::of("item/started", &params));
     }
 
-    fn done(&mut self, kind: &str, payload: &Value) {
+    pub(crate) fn done(&mut self, kind: &str, payload: &Value) {
         self.item(kind, "completed", payload);
     }
 
-    fn call(&mut self, id: &str, tool: &str, arguments: &Value, result: &str, success: bool) {
+    pub(crate) fn call(&mut self, id: &str, tool: &str, arguments: &Value, result: &str, success: bool) {
         let call =
             json!({ "toolName": tool, "providerFlatName": tool, "callId": id, "arguments": arguments });
         self.done("toolCall", &call);
@@ -59,7 +59,7 @@ impl Talk {
         self.done("toolResult", &result);
     }
 
-    fn end(&mut self, status: &str, error: Option<&str>) {
+    pub(crate) fn end(&mut self, status: &str, error: Option<&str>) {
         let turn = json!({
             "id": "u", "threadId": "t", "status": status, "startedAt": AT, "error": error,
             "completedAt": "2027-01-01T00:01:05.000Z", "cost": 0.0031, "filesChanged": 2,
