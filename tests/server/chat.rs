@@ -246,7 +246,7 @@ async fn the_change_of_a_question_is_shown_to_who_comes_later() {
     first.shows("y Yes").await;
     let later = Terminal::start(&workspace, &["--last"]);
     later.shows("y Yes").await;
-    later.shows("│ +coffee").await;
+    later.shows("1│+coffee").await;
 }
 
 #[tokio::test]
@@ -281,7 +281,8 @@ async fn an_unknown_command_and_model_are_named_and_nothing_changes() {
     user.shows("There is no model offlien; the nearest: offline.")
         .await;
     user.types(" /nonsens is said\r");
-    user.shows("› /nonsens is said").await;
+    user.shows("/nonsens is said").await;
+    user.shows("I did not understand").await;
     user.types("\u{4}");
     user.ends().await;
 }

@@ -211,8 +211,8 @@ struct Maker {
     cells: Vec<Cell>,
     /// Places of calls, by their ids.
     calls: HashMap<String, usize>,
-    /// Operations of open approvals, by their ids.
-    operations: HashMap<String, String>,
+    /// Operations of open approvals and the calls that wait, by the ids of the approvals.
+    operations: HashMap<String, (String, Option<String>)>,
     /// Places of a model's questions, by their ids.
     questions: HashMap<String, usize>,
 }
@@ -385,13 +385,13 @@ impl Maker {
     fn item_of_question(&mut self, state: &ItemState) {
         match &state.item.payload {
             ItemPayload::ApprovalRequest(request) => {
-                self.operations
-                    .insert(request.request_id.clone(), request.operation.clone());
+                let asked = (request.operation.clone(), request.call_id.clone());
+                self.operations.insert(request.request_id.clone(), asked);
             }
             ItemPayload::ApprovalResponse(response) => {
-                let operation = self.operations.remove(&response.request_id).unwrap_or_default();
+                let asked = self.operations.remove(&response.request_id).unwrap_or_default();
                 if matches!(response.decision, Decision::Decline | Decision::Cancel) {
-                    self.refuse(operation);
+                    self.refuse(asked);
                 }
             }
             ItemPayload::UserInputRequest(request) => {
@@ -429,19 +429,12 @@ impl Maker {
         }
     }
 
-    /// Marks the call of an operation, or shows the operation if no open call has it.
-    fn refuse(&mut self, operation: String) {
-        let is_of = |call: &Call| match call.tool.as_str() {
-            "Exec" => call.argument("command") == operation,
-            tool => tool == operation || call.subject().1 == operation,
-        };
-        let call = self.cells.iter_mut().find_map(|cell| match &mut cell.body {
-            Body::Call(call) if call.state == CallState::Open && is_of(call) => Some(call),
-            _ => None,
-        });
-        match call {
-            Some(call) => call.state = CallState::Refused,
-            None => self.push(Body::Refused(operation), true),
+    /// Marks the call that was refused, or shows the operation if the call is not shown.
+    fn refuse(&mut self, (operation, call): (String, Option<String>)) {
+        let place = call.and_then(|id| self.calls.get(&id));
+        match place.map(|place| &mut self.cells[*place].body) {
+            Some(Body::Call(call)) => call.state = CallState::Refused,
+            _ => self.push(Body::Refused(operation), true),
         }
     }
 

@@ -371,6 +371,9 @@ pub enum ItemBody {
         scope_key: String,
         /// Sentence for the user.
         reason: String,
+        /// The tool call that waits for the answer; events of earlier versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
     },
     /// The answer to an Approval.
     ApprovalResponse {

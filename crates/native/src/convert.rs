@@ -350,6 +350,7 @@ fn payload(body: &model::ItemBody) -> ItemPayload {
             request_id,
             scope_key,
             reason,
+            call_id,
         } => ItemPayload::ApprovalRequest(ApprovalRequestPayload {
             approval_type,
             operation,
@@ -357,6 +358,7 @@ fn payload(body: &model::ItemBody) -> ItemPayload {
             request_id: request_id.to_string(),
             scope_key,
             reason,
+            call_id,
         }),
         Body::ApprovalResponse {
             request_id,

@@ -252,9 +252,9 @@ fn printed(talk: &Talk, columns: usize) -> Vec<String> {
     finished.iter().chain(&live).map(Line::text).collect()
 }
 
-fn approval(talk: &mut Talk, id: &str, operation: &str, decision: &str) {
+fn approval(talk: &mut Talk, id: &str, call: Option<&str>, operation: &str, decision: &str) {
     let request = json!({
-        "approvalType": "shell", "operation": operation, "target": "/w", "requestId": id,
+        "approvalType": "shell", "operation": operation, "target": "/w", "requestId": id, "callId": call,
         "scopeKey": "shell", "reason": "No rule allows it.",
     });
     talk.done("approvalRequest", &request);
@@ -278,8 +278,8 @@ fn a_refusal_is_shown_once_at_its_call() {
     let mut talk = Talk::new();
     call(&mut talk, "c1", "Exec", &json!({ "command": "touch a" }));
     call(&mut talk, "c2", "Exec", &json!({ "command": "touch b" }));
-    approval(&mut talk, "r2", "touch b", "decline");
-    approval(&mut talk, "r1", "touch a", "accept");
+    approval(&mut talk, "r2", Some("c2"), "touch b", "decline");
+    approval(&mut talk, "r1", Some("c1"), "touch a", "accept");
     result(&mut talk, "c2", "Exec");
     call(
         &mut talk,
@@ -287,9 +287,9 @@ fn a_refusal_is_shown_once_at_its_call() {
         "EditFile",
         &json!({ "path": "/w/tea", "oldText": "a", "newText": "b" }),
     );
-    approval(&mut talk, "r3", "EditFile", "cancel");
+    approval(&mut talk, "r3", Some("c3"), "write", "cancel");
     // Another agent's question is about no call that is shown.
-    approval(&mut talk, "r4", "rm -r /", "decline");
+    approval(&mut talk, "r4", None, "rm -r /", "decline");
     talk.end("cancelled", None);
     let lines = printed(&talk, 80);
     let shown: Vec<&str> = lines

@@ -106,6 +106,7 @@ impl ThreadState {
             request_id: approval.id.clone(),
             scope_key: approval.scope.session_key(),
             reason: approval.reason.clone(),
+            call_id: Some(approval.call_id.clone()),
         };
         let item = Item::whole(approval.item, approval.opened_at, body);
         Some(vec![Event::ApprovalOpened {

@@ -92,6 +92,9 @@ pub struct ApprovalRequestPayload {
     pub scope_key: String,
     /// A sentence for the user.
     pub reason: String,
+    /// Extension: the tool call that waits for the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
 }
 
 /// Payload of `approvalResponse`: the answer.

@@ -398,6 +398,7 @@ pub(super) fn of_approvals() -> Vec<(&'static str, Frame)> {
         request_id: id.clone(),
         scope_key: scope.session_key(),
         reason: "Outside the workspace.".into(),
+        call_id: Some("call_a1".into()),
     };
     let response = ItemBody::ApprovalResponse {
         request_id: id.clone(),
