@@ -18,6 +18,8 @@ const THREADS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(250);
 /// Least and most bytes that it searches for.
 const SEARCHED: std::ops::RangeInclusive<usize> = 3..=200;
+/// Characters before a found term.
+const BEFORE: usize = 10;
 /// Most Threads that it finds.
 const FOUND: u32 = 20;
 
@@ -110,7 +112,10 @@ impl App {
             .data
             .iter()
             .filter(|found| matches!(found.thread.source, ThreadSource::User));
-        let entries = own.map(|found| entry(&found.thread, &safe_line(&found.snippet)));
+        let entries = own.map(|found| {
+            let snippet = from_term(&found.snippet, filter.trim());
+            entry(&found.thread, &safe_line(&snippet))
+        });
         picker.add(filter, entries.collect());
     }
 }
@@ -121,6 +126,18 @@ fn entry(thread: &ThreadSummary, note: &str) -> Entry {
         value: thread.id.clone(),
         label: safe_line(title),
         note: note.to_owned(),
+    }
+}
+
+/// Returns a text from shortly before a term on: a narrow terminal shows its beginning only.
+fn from_term(text: &str, term: &str) -> String {
+    let lower = text.to_lowercase();
+    let before = lower
+        .find(&term.to_lowercase())
+        .map_or(0, |at| lower[..at].chars().count());
+    match before.checked_sub(BEFORE) {
+        None | Some(0) => text.to_owned(),
+        Some(left_out) => format!("…{}", text.chars().skip(left_out).collect::<String>()),
     }
 }
 
@@ -186,6 +203,21 @@ mod tests {
                 "2 days ago"
             ]
         );
+    }
+
+    #[test]
+    fn a_snippet_starts_shortly_before_the_term() {
+        for (text, shown) in [
+            ("a Teapot", "a Teapot"),
+            (
+                "... of ten cups a Teapot fills one",
+                "…en cups a Teapot fills one",
+            ),
+            ("of ten Ärgern a Teapot", "… Ärgern a Teapot"),
+            ("no such word at all here", "no such word at all here"),
+        ] {
+            assert_eq!(from_term(text, "teapot"), shown);
+        }
     }
 
     #[tokio::test(start_paused = true)]
