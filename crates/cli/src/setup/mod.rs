@@ -100,7 +100,7 @@ pub(crate) async fn run(setup: Setup) -> anyhow::Result<ExitCode> {
         ..ConfigChange::default()
     };
     let trust = TrustFile::of(&state::directory()?, &workspace.root);
-    // A desktop client takes the file as the sign that the folder is set up. Everyone else misses no empty one.
+    // A desktop client takes the file as the sign that the folder is set up; no other client needs an empty one.
     if !asks {
         config_files::set_up(&workspace.root, home.as_deref(), trust.clone(), &change)?;
     }
