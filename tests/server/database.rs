@@ -23,14 +23,19 @@ fn started(name: &str) -> Option<(Postgres, Workspace)> {
 /// Returns a workspace whose configuration names a database, as on a machine of its own.
 fn with_database(address: &str, lease: u64) -> Workspace {
     let workspace = Workspace::new();
+    connect(&workspace, address, lease, None);
+    workspace
+}
+
+/// Names a database in a machine's configuration, and where other nodes reach the one there.
+fn connect(workspace: &Workspace, address: &str, lease: u64, node: Option<&str>) {
     let password = workspace.path().join("password");
     std::fs::write(&password, "sesame\n").unwrap();
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(&password, private).unwrap();
     workspace.configure(&json!({
-        "Database": { "Url": address, "PasswordFile": "~/password", "LeaseSeconds": lease },
+        "Database": { "Url": address, "PasswordFile": "~/password", "LeaseSeconds": lease, "NodeAddress": node },
     }));
-    workspace
 }
 
 /// Starts a Turn with a command that writes a byte again and again, and returns once it does.
@@ -397,4 +402,114 @@ fn node_of(mut command: tokio::process::Command) -> tokio::process::Child {
         .stderr(std::process::Stdio::inherit())
         .spawn()
         .unwrap()
+}
+
+#[tokio::test]
+async fn a_client_of_any_node_reaches_the_machine_that_serves_its_workspace() {
+    let Some((database, one)) = started("any") else {
+        return;
+    };
+    let address = database.address("any");
+    let other = with_database(&address, LEASE);
+    // A port that is free now.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let listen = format!("ws://127.0.0.1:{port}");
+    connect(&one, &address, LEASE, Some(&listen));
+    assert!(
+        one.run(&["workspace", "add", "--name", "tea"])
+            .await
+            .status
+            .success()
+    );
+    let mut first = node_of(one.bobbin(&["node", "--listen", &listen]));
+    let id = async {
+        loop {
+            let listed = one.run(&["workspace", "list", "--json"]).await.stdout;
+            let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap();
+            if let Some(id) = listed["id"].as_str() {
+                break id.to_owned();
+            }
+        }
+    };
+    let id = tokio::time::timeout(PATIENCE, id).await.unwrap();
+    let join = ["workspace", "add", "--name", "pot", "--join", &id];
+    assert!(other.run(&join).await.status.success());
+    let mut second = node_of(other.bobbin(&["node", "--listen", "ws://127.0.0.1:0"]));
+    let at = async |workspace: &Workspace, path: &str| {
+        let record = workspace.state().join("node.lock");
+        let token = String::from_utf8(workspace.run(&["token"]).await.stdout).unwrap();
+        let listens = async {
+            loop {
+                let text = std::fs::read_to_string(&record).unwrap_or_default();
+                let record: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+                if let Some(address) = record["address"].as_str() {
+                    break format!("{address}{path}?token={}", token.trim());
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, listens).await.unwrap()
+    };
+    let near = at(&one, "/w/tea/ws").await;
+    let far = at(&other, "/w/pot/ws").await;
+    let mut near = Client::ready(Link::web_socket(&near).await, "near", rich()).await;
+    let thread = near.start_thread().await;
+    let mut client = Client::ready(Link::web_socket(&far).await, "far", rich()).await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    near.start_turn(&thread, "run `echo here > here`").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    client.wait_for("turn/completed").await;
+    assert!(
+        one.path().join("here").exists(),
+        "it ran where the workspace is served"
+    );
+    assert!(!other.path().join("here").exists());
+
+    // The token of a user of that node is not the nodes' key.
+    let forged = at(&one, &format!("/relay/{id}/native")).await;
+    assert!(tokio_tungstenite::connect_async(&forged).await.is_err());
+
+    // The machine is lost: the client comes back through the same node, which serves the workspace then.
+    near.start_turn(&thread, "run `echo two > two`").await;
+    client.wait_for("item/approval/request").await;
+    let server = std::fs::read_to_string(one.state_folder().join("bobbin.json")).unwrap();
+    let server: serde_json::Value = serde_json::from_str(&server).unwrap();
+    first.kill().await.unwrap();
+    signal(
+        u32::try_from(server["pid"].as_u64().unwrap()).unwrap(),
+        nix::sys::signal::Signal::SIGKILL,
+    );
+    drop((near, client));
+    let back = async {
+        loop {
+            let Ok((stream, _)) = tokio_tungstenite::connect_async(&far).await else {
+                continue;
+            };
+            drop(stream);
+            if database.query("any", "SELECT fence FROM lease").trim() == "2" {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, back)
+        .await
+        .expect("the other node takes over");
+    let mut client = Client::ready(Link::web_socket(&far).await, "far", rich()).await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    client.wait_for("turn/completed").await;
+    assert!(other.path().join("two").exists(), "the question went on there");
+    signal(second.id().unwrap(), nix::sys::signal::Signal::SIGTERM);
+    assert!(second.wait().await.unwrap().success());
 }

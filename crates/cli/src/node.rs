@@ -105,7 +105,11 @@ pub(crate) async fn run(command: NodeCommand) -> anyhow::Result<ExitCode> {
         },
     };
     let log = command.log;
-    let member = database::nodes(&config, &state)?.map(|(nodes, own)| Member { nodes, own });
+    let member = database::nodes(&config, &state)?.map(|(nodes, own)| Member {
+        nodes,
+        own,
+        address: config.database.node.clone(),
+    });
     let settings = Settings {
         member,
         state: state.clone(),
@@ -159,7 +163,7 @@ struct Others {
 
 impl Others {
     async fn of(state: &StateDirectory, named: &[NamedWorkspace]) -> anyhow::Result<Self> {
-        let Some((mut nodes, _)) = database::nodes(&own_config(state)?, state)? else {
+        let Some((nodes, _)) = database::nodes(&own_config(state)?, state)? else {
             return Ok(Self::default());
         };
         let ids: Vec<String> = named.iter().filter_map(|named| named.id.clone()).collect();
@@ -207,7 +211,7 @@ async fn status(as_json: bool) -> anyhow::Result<ExitCode> {
             })
         });
         let nodes = others.nodes.iter().map(|node| {
-            json!({ "id": node.id, "machine": node.machine, "version": node.version, "ageSeconds": node.age })
+            json!({ "id": node.id, "machine": node.machine, "version": node.version, "address": node.address, "ageSeconds": node.age })
         });
         console::data(&json!({
             "node": node,
@@ -230,11 +234,15 @@ async fn status(as_json: bool) -> anyhow::Result<ExitCode> {
         for NodeRow {
             machine,
             version,
+            address,
             age,
             ..
         } in &others.nodes
         {
-            console::say(&format!("  node {machine}, {version}, seen {age:.0} s ago"));
+            let place = address.as_deref().unwrap_or("without an address for other nodes");
+            console::say(&format!(
+                "  node {machine}  {place}, {version}, seen {age:.0} s ago"
+            ));
         }
         for (name, root, server, lease) in &workspaces {
             let server = match (server, lease) {

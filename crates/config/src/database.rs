@@ -26,6 +26,8 @@ pub(crate) struct Database {
     /// Seconds after which another machine can take over a workspace whose server is gone, from 3 to 600.
     #[schemars(range(min = 3, max = 600), extend("default" = 30))]
     lease_seconds: Option<u64>,
+    /// Address at which nodes of other machines reach this machine's node, as `wss://HOST:PORT` or `ws://HOST:PORT`. They pass clients on to it whose workspace this machine serves.
+    node_address: Option<String>,
 }
 
 /// The settings of the database that stores conversations.
@@ -37,6 +39,8 @@ pub struct DatabaseSettings {
     pub password: PasswordPlace,
     /// The length of a workspace's lease.
     pub lease: Duration,
+    /// Where other nodes reach this machine's, without a path; `None` if they do not.
+    pub node: Option<String>,
 }
 
 impl Default for DatabaseSettings {
@@ -45,6 +49,7 @@ impl Default for DatabaseSettings {
             url: None,
             password: PasswordPlace::default(),
             lease: Duration::from_secs(30),
+            node: None,
         }
     }
 }
@@ -74,9 +79,14 @@ impl DatabaseSettings {
             (None, Some(file)) => PasswordPlace::File(own_file("Database.PasswordFile", &file, home)?),
             (Some(_), Some(_)) => bail!("Database has a PasswordEnv and a PasswordFile: leave one out"),
         };
+        let node = said(section.node_address).map(|address| address.trim_end_matches('/').to_owned());
+        if node.as_deref().is_some_and(|address| !is_place(address)) {
+            bail!("Database.NodeAddress is no wss://HOST:PORT or ws://HOST:PORT");
+        }
         let mut settings = Self {
             url: said(section.url),
             password,
+            node,
             ..Self::default()
         };
         if let Some(seconds) = section.lease_seconds {
@@ -87,4 +97,12 @@ impl DatabaseSettings {
         }
         Ok(settings)
     }
+}
+
+/// Whether a text is the address of a WebSocket server, without a path.
+fn is_place(address: &str) -> bool {
+    let place = address
+        .strip_prefix("wss://")
+        .or_else(|| address.strip_prefix("ws://"));
+    place.is_some_and(|place| !place.is_empty() && !place.contains(['/', '?', '#', '@', ' ']))
 }

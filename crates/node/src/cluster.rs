@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_store_postgres::{Holder, LeaseRow, Nodes};
+use bobbin_store_postgres::{Announcement, Holder, LeaseRow, Nodes};
+use bobbin_transport::NodeKey;
 use tokio::time::{Instant, sleep};
 
 use crate::node::Shared;
@@ -21,15 +22,37 @@ pub struct Member {
     pub nodes: Nodes,
     /// This node.
     pub own: Holder,
+    /// Where other nodes reach it, if they do.
+    pub address: Option<String>,
 }
 
 impl Member {
-    /// Runs until the node stops. Then others see that it has ended.
-    pub(crate) async fn run(mut self, shared: Arc<Shared>) {
+    /// Returns the node that serves a workspace now, if it is another one than this.
+    ///
+    /// # Errors
+    /// The database cannot be used; or another machine serves the workspace, and its node cannot be reached.
+    pub(crate) async fn other(&self, workspace: &str) -> anyhow::Result<Option<String>> {
+        let Some(place) = self.nodes.place(workspace).await? else {
+            return Ok(None);
+        };
+        if place.holder == self.own.id {
+            return Ok(None);
+        }
+        match place.address {
+            Some(address) => Ok(Some(address)),
+            None => anyhow::bail!(
+                "{} serves this workspace, and its node cannot be reached from here",
+                place.machine
+            ),
+        }
+    }
+
+    /// Runs until the node stops. Then others see that it has ended. Sets `key` to that of all nodes.
+    pub(crate) async fn run(&self, shared: &Arc<Shared>, key: NodeKey) {
         let mut is_away = false;
         let mut taken_over = HashMap::new();
         loop {
-            let looked = self.look(&shared, &mut taken_over).await;
+            let looked = self.look(shared, &key, &mut taken_over).await;
             if let Err(error) = &looked
                 && !is_away
             {
@@ -49,11 +72,20 @@ impl Member {
     /// Says that the node is there, and takes over what has been abandoned. `taken_over` has the workspaces for which it has
     /// just done so.
     async fn look(
-        &mut self,
+        &self,
         shared: &Arc<Shared>,
+        key: &NodeKey,
         taken_over: &mut HashMap<String, Instant>,
     ) -> anyhow::Result<()> {
-        self.nodes.announce(&self.own, env!("CARGO_PKG_VERSION")).await?;
+        if key.get().is_none() {
+            key.set(self.nodes.relay_key().await?);
+        }
+        let said = Announcement {
+            node: &self.own,
+            version: env!("CARGO_PKG_VERSION"),
+            address: self.address.as_deref(),
+        };
+        self.nodes.announce(said).await?;
         let state = shared.settings.state.clone();
         let named = tokio::task::spawn_blocking(move || state.named()).await??;
         let ids: Vec<String> = named.iter().filter_map(|named| named.id.clone()).collect();

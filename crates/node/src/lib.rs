@@ -10,6 +10,7 @@ mod cluster;
 mod list;
 mod methods;
 mod node;
+mod other;
 mod relay;
 mod supervisor;
 pub mod wire;

@@ -9,7 +9,7 @@ use bobbin_people::{People, Scope};
 use bobbin_server::listen::{Bound, Listen, Listening};
 use bobbin_server::signals::Signals;
 use bobbin_transport::{
-    Connections, LocalListener, MAX_BODY_BYTES, Readiness, Router, web_socket, web_socket_by,
+    Connections, LocalListener, MAX_BODY_BYTES, NodeKey, Readiness, Router, web_socket, web_socket_by,
 };
 use bobbin_workspace::{NamedWorkspace, NodeLock, NodeRecord, StateDirectory, Workspace};
 use futures_util::FutureExt as _;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cluster::Member;
 use crate::list::WorkspaceList;
 use crate::methods::NodeClients;
+use crate::other::{self, FromOther, RELAY};
 use crate::relay::Relay;
 use crate::supervisor::Supervisors;
 
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) is_open: bool,
     pub(crate) list: WorkspaceList,
     pub(crate) supervisors: Supervisors,
+    /// The key by which nodes of one database believe each other.
+    pub(crate) key: NodeKey,
     pub(crate) stop: CancellationToken,
 }
 
@@ -88,7 +91,7 @@ impl Shared {
 ///
 /// # Errors
 /// A node runs already, the address cannot be listened on, or a file of the state directory cannot be written.
-pub async fn run(mut settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::Result<()> {
+pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let Some(mut lock) = NodeLock::take(&settings.state)? else {
         match NodeRecord::of(&settings.state) {
@@ -101,15 +104,17 @@ pub async fn run(mut settings: Settings, greet: impl FnOnce(&Listening)) -> anyh
     let files = bobbin_children::raise_file_limit().unwrap_or(USUAL_FILES);
     let page = bobbin_page::files_of_node();
     let bound = Bound::with_page(&settings.listen, &settings.config, Scope::Node, files, page).await?;
+    let key = NodeKey::default();
+    let bound = bound.with_nodes(key.clone());
     let shown = bound.shown();
     let local = LocalListener::bind(settings.state.path(), SOCKET)?;
     let stop = CancellationToken::new();
-    let member = settings.member.take();
     let shared = Arc::new(Shared {
         is_open: !bound.address().ip().is_loopback(),
         people: bound.people().clone(),
         list: WorkspaceList::new(settings.state.clone()),
         supervisors: Supervisors::new(),
+        key: key.clone(),
         shown,
         settings,
         stop: stop.clone(),
@@ -132,12 +137,23 @@ pub async fn run(mut settings: Settings, greet: impl FnOnce(&Listening)) -> anyh
             "/w/{name}/eca",
             web_socket_by(MAX_BODY_BYTES, relay(&shared, Dialect::Eca)),
         )
+        .route(
+            "/relay/{id}/{dialect}",
+            web_socket_by(MAX_BODY_BYTES, from_other(&shared)),
+        )
         .route("/node/ws", web_socket(MAX_OWN_BYTES, own.clone()));
     let is_ready: Readiness = Arc::new(|| std::future::ready(true).boxed());
     let cut = CancellationToken::new();
     let serving = bound.with_cut(cut.clone()).serve(router, is_ready, stop.clone());
     let local = local.run(own, stop.clone());
-    let member = member.map(|member| tokio::spawn(member.run(shared.clone())));
+    let member = shared.settings.member.is_some().then(|| {
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            if let Some(member) = &shared.settings.member {
+                member.run(&shared, key).await;
+            }
+        })
+    });
     greet(&shared.shown);
     let all = async { tokio::join!(serving, local) };
     tokio::pin!(all);
@@ -185,6 +201,21 @@ fn relay(
             shared: shared.clone(),
             name,
             dialect,
+        }))
+    }
+}
+
+/// Returns what chooses the workspace of a client that another node passes on, by the path of its request.
+fn from_other(
+    shared: &Arc<Shared>,
+) -> impl Fn(&str) -> Option<Arc<dyn Connections>> + Clone + Send + Sync + 'static {
+    let shared = shared.clone();
+    move |path| {
+        let (id, dialect) = path.strip_prefix(RELAY)?.split_once('/')?;
+        Some(Arc::new(FromOther {
+            shared: shared.clone(),
+            id: id.to_owned(),
+            dialect: other::dialect(dialect)?,
         }))
     }
 }

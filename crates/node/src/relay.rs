@@ -9,17 +9,27 @@ use bobbin_framing::{CloseReason, FrameReader, FrameWriter, Transport};
 use bobbin_local::{Dialect, Hello, join};
 use bobbin_session::NO_LONGER_ADMITTED;
 use bobbin_transport::{Caller, Connections};
-use bobbin_workspace::Workspace;
+use bobbin_workspace::{NamedWorkspace, Workspace};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use crate::node::Shared;
+use crate::other;
 
 /// Bytes after which a batch is written.
 const BATCH_BYTES: usize = 64 << 10;
 
 /// The WebSocket's code for a client that may not be connected.
 const NOT_ALLOWED: u16 = 1008;
+
+/// Which workspace a client wants.
+#[derive(Debug, Clone)]
+pub(crate) enum Wanted {
+    /// The one of this name.
+    Name(String),
+    /// The one of this id: another node has passed the client on.
+    Id(String),
+}
 
 /// The clients of one address.
 pub(crate) struct Relay {
@@ -30,46 +40,61 @@ pub(crate) struct Relay {
 }
 
 impl Connections for Relay {
-    fn serve(&self, mut client: Transport, caller: Caller) -> BoxFuture<'static, ()> {
-        let (shared, name, dialect) = (self.shared.clone(), self.name.clone(), self.dialect);
-        let stop = shared.stop.clone();
-        let relayed = async move {
-            let until = caller.until.clone();
-            let reason = match server(&shared, &name, dialect, caller).await {
-                Ok(mut server) => {
-                    let reason = tokio::select! {
-                        reason = pass(&mut client, &mut server) => reason,
-                        () = until.cancelled() => CloseReason::new(NOT_ALLOWED, NO_LONGER_ADMITTED),
-                    };
-                    close(server, &CloseReason::default()).await;
-                    reason
-                }
-                Err(error) => {
-                    tracing::info!(name, "a client was not joined: {error:#}");
-                    CloseReason::new(CloseReason::INTERNAL, format!("{error:#}"))
-                }
-            };
-            close(client, &reason).await;
-        };
-        async move {
-            tokio::select! {
-                () = relayed => {}
-                // The node ends. It does not wait for a side that does not read.
-                () = stop.cancelled() => {}
-            }
-        }
-        .boxed()
+    fn serve(&self, client: Transport, caller: Caller) -> BoxFuture<'static, ()> {
+        let wanted = Wanted::Name(self.name.clone());
+        serve(self.shared.clone(), wanted, self.dialect, client, caller).boxed()
     }
 }
 
-/// Joins the server of a workspace, and starts it if none runs.
+/// Joins a client to the server of its workspace until one of them has ended.
+pub(crate) async fn serve(
+    shared: Arc<Shared>,
+    wanted: Wanted,
+    dialect: Dialect,
+    mut client: Transport,
+    caller: Caller,
+) {
+    let stop = shared.stop.clone();
+    let relayed = async move {
+        let until = caller.until.clone();
+        let reason = match server(&shared, &wanted, dialect, caller).await {
+            Ok(mut server) => {
+                let reason = tokio::select! {
+                    reason = pass(&mut client, &mut server) => reason,
+                    () = until.cancelled() => CloseReason::new(NOT_ALLOWED, NO_LONGER_ADMITTED),
+                };
+                close(server, &CloseReason::default()).await;
+                reason
+            }
+            Err(error) => {
+                tracing::info!(?wanted, "a client was not joined: {error:#}");
+                CloseReason::new(CloseReason::INTERNAL, format!("{error:#}"))
+            }
+        };
+        close(client, &reason).await;
+    };
+    tokio::select! {
+        () = relayed => {}
+        // The node ends. It does not wait for a side that does not read.
+        () = stop.cancelled() => {}
+    }
+}
+
+/// Joins the server of a workspace, and starts it if none runs. A workspace that another machine serves is joined through
+/// that machine's node, unless it was that one that passed the client on.
 async fn server(
     shared: &Arc<Shared>,
-    name: &str,
+    wanted: &Wanted,
     dialect: Dialect,
     caller: Caller,
 ) -> anyhow::Result<Transport> {
-    let workspace = find(shared.clone(), name.to_owned()).await?;
+    let (workspace, id) = find(shared.clone(), wanted.clone()).await?;
+    if let (Wanted::Name(_), Some(id), Some(member)) = (wanted, id, &shared.settings.member)
+        && workspace.holder().is_none()
+        && let Some(address) = member.other(&id).await?
+    {
+        return other::connect(shared, &address, &id, (dialect, &caller)).await;
+    }
     let hello = Hello {
         actor: caller.actor,
         relayed: Some(shared.relayed(caller.is_private)),
@@ -81,13 +106,19 @@ async fn server(
     Ok(joined.transport)
 }
 
-/// Returns the workspace of a name.
-async fn find(shared: Arc<Shared>, name: String) -> anyhow::Result<Workspace> {
+/// Returns the workspace that a client wants, and its id in a database that several machines use.
+async fn find(shared: Arc<Shared>, wanted: Wanted) -> anyhow::Result<(Workspace, Option<String>)> {
     let find = move || {
-        let state = &shared.settings.state;
-        let named = state.named()?.into_iter().find(|named| named.name == name);
-        let named = named.ok_or_else(|| anyhow::anyhow!("no workspace has the name {name}"))?;
-        shared.workspace(&named)
+        let is_wanted = |named: &NamedWorkspace| match &wanted {
+            Wanted::Name(name) => named.name == *name,
+            Wanted::Id(id) => named.id.as_ref() == Some(id),
+        };
+        let named = shared.settings.state.named()?.into_iter().find(is_wanted);
+        let named = named.ok_or_else(|| match &wanted {
+            Wanted::Name(name) => anyhow::anyhow!("no workspace has the name {name}"),
+            Wanted::Id(id) => anyhow::anyhow!("this node does not serve the workspace {id}"),
+        })?;
+        Ok((shared.workspace(&named)?, named.id))
     };
     tokio::task::spawn_blocking(find).await?
 }
@@ -134,7 +165,7 @@ async fn copy(from: &mut dyn FrameReader, to: &mut dyn FrameWriter) {
     }
 }
 
-async fn close(mut transport: Transport, reason: &CloseReason) {
+pub(crate) async fn close(mut transport: Transport, reason: &CloseReason) {
     if let Err(error) = transport.close(reason).await {
         tracing::debug!(%error, "a connection was not closed well");
     }

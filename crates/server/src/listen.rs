@@ -9,7 +9,9 @@ use bobbin_config::Config;
 use bobbin_local::Opened;
 use bobbin_page::{DeviceFeature, DeviceFile, Devices, Frames, Invited};
 use bobbin_people::{People, PeopleFile, Scope};
-use bobbin_transport::{Access, Admission, Listener, PageOrigin, Readiness, Router, Tls, WebSockets};
+use bobbin_transport::{
+    Access, Admission, Listener, NodeKey, PageOrigin, Readiness, Router, Tls, WebSockets,
+};
 use bobbin_workspace::{PagePorts, Workspace};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
@@ -228,6 +230,13 @@ impl Bound {
             elsewhere: self.elsewhere.clone(),
             devices: self.devices.clone(),
         }
+    }
+
+    /// Lets in other nodes that know a key.
+    #[must_use]
+    pub fn with_nodes(mut self, key: NodeKey) -> Self {
+        self.access = self.access.with_nodes(key);
+        self
     }
 
     /// Returns the people with roles.

@@ -308,7 +308,7 @@ mod tests {
         let mut main = access.options().connect().await.unwrap();
         let tables = concat!(
             include_str!("../../../migrations/postgres/0001_first.sql"),
-            include_str!("../../../migrations/postgres/0002_lease.sql"),
+            include_str!("../../../migrations/postgres/0003_lease.sql"),
             "CREATE TABLE written (fence bigint NOT NULL); CREATE INDEX ON written (fence);",
             "CREATE TABLE stolen (fence bigint PRIMARY KEY, written bigint NOT NULL);",
         );

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
+use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use crate::access::Access;
@@ -15,6 +16,8 @@ use crate::open::{migrate, unusable};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Days after which a node that was not seen is forgotten.
 const FORGOTTEN: i32 = 7;
+/// Seconds for which a node counts as there after it has said so.
+const THERE: i32 = 15;
 /// Most nodes that are listed.
 const MAX_NODES: i64 = 256;
 
@@ -27,6 +30,8 @@ pub struct NodeRow {
     pub machine: String,
     /// Its version.
     pub version: String,
+    /// Where other nodes reach it, if they do.
+    pub address: Option<String>,
     /// Seconds since it was last there; it says so every few seconds.
     pub age: f64,
 }
@@ -53,13 +58,35 @@ impl LeaseRow {
     }
 }
 
+/// The server that has the lease of a workspace now.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct PlaceRow {
+    /// The id of its state directory.
+    pub holder: String,
+    /// The name of its machine.
+    pub machine: String,
+    /// Where its node can be reached; `None` if that is not there now, or has no address for other nodes.
+    pub address: Option<String>,
+}
+
+/// What a node says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Announcement<'a> {
+    /// The node.
+    pub node: &'a Holder,
+    /// Its version.
+    pub version: &'a str,
+    /// Where other nodes reach it, if they do.
+    pub address: Option<&'a str>,
+}
+
 /// A node's connection to the database that other nodes use, too.
 #[derive(Debug)]
 pub struct Nodes {
     access: Access,
     /// One connection, which is opened when it is needed.
     pool: PgPool,
-    has_tables: bool,
+    has_tables: OnceCell<()>,
 }
 
 impl Nodes {
@@ -69,7 +96,7 @@ impl Nodes {
         Self {
             pool: options.connect_lazy_with(access.options()),
             access,
-            has_tables: false,
+            has_tables: OnceCell::new(),
         }
     }
 
@@ -77,15 +104,17 @@ impl Nodes {
     ///
     /// # Errors
     /// The database cannot be used.
-    pub async fn announce(&mut self, node: &Holder, version: &str) -> Result<(), OpenError> {
+    pub async fn announce(&self, said: Announcement<'_>) -> Result<(), OpenError> {
         let announced = sqlx::query(
-            "WITH gone AS (DELETE FROM node WHERE seen_at < now() - $4 * interval '1 day') \
-             INSERT INTO node (id, machine, version, seen_at) VALUES ($1, $2, $3, now()) \
-             ON CONFLICT (id) DO UPDATE SET machine = excluded.machine, version = excluded.version, seen_at = now()",
+            "WITH gone AS (DELETE FROM node WHERE seen_at < now() - $5 * interval '1 day') \
+             INSERT INTO node (id, machine, version, address, seen_at) VALUES ($1, $2, $3, $4, now()) \
+             ON CONFLICT (id) DO UPDATE SET machine = excluded.machine, version = excluded.version, \
+             address = excluded.address, seen_at = now()",
         )
-        .bind(&node.id)
-        .bind(&node.machine)
-        .bind(version)
+        .bind(&said.node.id)
+        .bind(&said.node.machine)
+        .bind(said.version)
+        .bind(said.address)
         .bind(FORGOTTEN);
         self.make_tables().await?;
         self.answer(announced.execute(&self.pool)).await.map(drop)
@@ -95,19 +124,34 @@ impl Nodes {
     ///
     /// # Errors
     /// The database cannot be used.
-    pub async fn leave(&mut self, node: &Holder) -> Result<(), OpenError> {
+    pub async fn leave(&self, node: &Holder) -> Result<(), OpenError> {
         let left = sqlx::query("DELETE FROM node WHERE id = $1").bind(&node.id);
         self.answer(left.execute(&self.pool)).await.map(drop)
+    }
+
+    /// Returns the key by which nodes believe each other. The first node has the database make it, of 244 random bits.
+    ///
+    /// # Errors
+    /// The database cannot be used.
+    pub async fn relay_key(&self) -> Result<String, OpenError> {
+        self.make_tables().await?;
+        let made = sqlx::query(
+            "INSERT INTO secret (name, value) VALUES ('relay', gen_random_uuid()::text || gen_random_uuid()::text) \
+             ON CONFLICT DO NOTHING",
+        );
+        self.answer(made.execute(&self.pool)).await?;
+        let key = sqlx::query_scalar("SELECT value FROM secret WHERE name = 'relay'");
+        self.answer(key.fetch_one(&self.pool)).await
     }
 
     /// Lists the nodes, the one that was there last first; at most 256.
     ///
     /// # Errors
     /// The database cannot be used.
-    pub async fn list(&mut self) -> Result<Vec<NodeRow>, OpenError> {
+    pub async fn list(&self) -> Result<Vec<NodeRow>, OpenError> {
         let nodes = sqlx::query_as(
-            "SELECT id, machine, version, extract(epoch FROM now() - seen_at)::double precision AS age FROM node \
-             ORDER BY seen_at DESC, id LIMIT $1",
+            "SELECT id, machine, version, address, extract(epoch FROM now() - seen_at)::double precision AS age \
+             FROM node ORDER BY seen_at DESC, id LIMIT $1",
         )
         .bind(MAX_NODES);
         self.make_tables().await?;
@@ -118,7 +162,7 @@ impl Nodes {
     ///
     /// # Errors
     /// The database cannot be used.
-    pub async fn leases(&mut self, workspaces: &[String]) -> Result<Vec<LeaseRow>, OpenError> {
+    pub async fn leases(&self, workspaces: &[String]) -> Result<Vec<LeaseRow>, OpenError> {
         let leases = sqlx::query_as(
             "SELECT workspace, holder, machine, fence, \
              extract(epoch FROM expires_at - clock_timestamp())::double precision AS remaining FROM lease \
@@ -129,13 +173,26 @@ impl Nodes {
         self.answer(leases.fetch_all(&self.pool)).await
     }
 
+    /// Returns who serves a workspace now; `None` if nobody does.
+    ///
+    /// # Errors
+    /// The database cannot be used.
+    pub async fn place(&self, workspace: &str) -> Result<Option<PlaceRow>, OpenError> {
+        let place = sqlx::query_as(
+            "SELECT lease.holder, lease.machine, node.address FROM lease \
+             LEFT JOIN node ON node.id = lease.holder AND node.seen_at > now() - $2 * interval '1 second' \
+             WHERE lease.workspace = $1 AND lease.expires_at > clock_timestamp()",
+        )
+        .bind(workspace)
+        .bind(THERE);
+        self.make_tables().await?;
+        self.answer(place.fetch_optional(&self.pool)).await
+    }
+
     /// Makes the tables, the first time.
-    async fn make_tables(&mut self) -> Result<(), OpenError> {
-        if !self.has_tables {
-            migrate(&self.access, &self.pool).await?;
-            self.has_tables = true;
-        }
-        Ok(())
+    async fn make_tables(&self) -> Result<(), OpenError> {
+        let make = || migrate(&self.access, &self.pool);
+        self.has_tables.get_or_try_init(make).await.map(drop)
     }
 
     async fn answer<T>(&self, answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, OpenError> {

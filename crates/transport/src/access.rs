@@ -6,7 +6,7 @@
 //! the more there were. The files of our own page have no secret, so only host and origin are checked for them.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -28,6 +28,9 @@ const MIN_TOKEN_BYTES: usize = 16;
 
 /// The end of the paths at which clients with a token connect: `/ws` of a server, `/w/NAME/ws` and `/node/ws` of a node.
 const WEB_SOCKET: &str = "/ws";
+
+/// The beginning of the paths at which other nodes connect.
+const RELAY: &str = "/relay/";
 
 const FOREIGN_HOST: &str = "The Host header names another server. `bobbin open` opens the page at its address of now. \
                             A host of your own, such as a proxy's, can be listed in AppServer.AllowedHosts of your own \
@@ -82,12 +85,40 @@ pub struct Admitted {
     pub until: CancellationToken,
 }
 
+/// The key by which other nodes prove that they are some: known once it was read from their database. Clones share it.
+#[derive(Clone, Default)]
+pub struct NodeKey(Arc<OnceLock<String>>);
+
+impl NodeKey {
+    /// Makes the key known. The first one stays.
+    pub fn set(&self, key: String) {
+        self.0.get_or_init(|| key);
+    }
+
+    /// Returns the key, once it is known.
+    pub fn get(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
+
+    /// Decides about a request at a path for nodes. No browser can send the header to another origin unasked, so neither
+    /// the host nor the origin matters.
+    fn admit(&self, headers: &HeaderMap) -> Result<Admitted, Denied> {
+        let given = bearer_token(headers).ok_or(Denied::NoToken)?;
+        let key = self.get().ok_or(Denied::WrongToken)?;
+        if given.ct_eq(key.as_bytes()).into() {
+            return Ok(Admitted::default());
+        }
+        Err(Denied::WrongToken)
+    }
+}
+
 /// Decides which clients may connect to a listener. Clones share the count of wrong tokens.
 #[derive(Clone)]
 pub struct Access {
     address: SocketAddr,
     admission: Arc<Admission>,
     guests: Option<Arc<dyn Guests>>,
+    nodes: NodeKey,
     page: PageOrigin,
     guesses: Guesses,
 }
@@ -246,6 +277,7 @@ impl Access {
             address,
             admission: Arc::new(admission),
             guests: None,
+            nodes: NodeKey::default(),
             page: PageOrigin::default(),
             guesses: Guesses::default(),
         })
@@ -262,6 +294,13 @@ impl Access {
     #[must_use]
     pub fn with_guests(mut self, guests: Arc<dyn Guests>) -> Self {
         self.guests = Some(guests);
+        self
+    }
+
+    /// Lets in other nodes, at `/relay/` alone.
+    #[must_use]
+    pub fn with_nodes(mut self, key: NodeKey) -> Self {
+        self.nodes = key;
         self
     }
 
@@ -298,6 +337,9 @@ impl Access {
     }
 
     fn identify(&self, scheme: Scheme, uri: &Uri, headers: &HeaderMap) -> Result<Admitted, Denied> {
+        if uri.path().starts_with(RELAY) {
+            return self.nodes.admit(headers);
+        }
         let port = if uri.path().ends_with(WEB_SOCKET) {
             HostPort::Any
         } else {

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use axum::Router;
 
-pub use access::{Access, AccessError, Admission, Admitted, Denied, Guests, bearer_token};
+pub use access::{Access, AccessError, Admission, Admitted, Denied, Guests, NodeKey, bearer_token};
 pub use guesses::Guesses;
 pub use http::ROOT_WEB_SOCKET;
 pub use listener::{ListenError, Listener, Readiness};

@@ -101,7 +101,7 @@ fn upgrade(
             until.cancelled().await;
             tokio::time::sleep(FAREWELL).await;
             gone.cancel();
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = serve(upgraded, cuts, max_message_bytes, (&*connections, caller)) => {}

@@ -153,6 +153,14 @@ fn a_password_of_a_database_has_one_place() {
             "leave one out",
         ),
         (json!({ "LeaseSeconds": 2 }), "Database.LeaseSeconds"),
+        (
+            json!({ "NodeAddress": "tea.example:9100" }),
+            "Database.NodeAddress",
+        ),
+        (
+            json!({ "NodeAddress": "wss://tea.example/w/" }),
+            "Database.NodeAddress",
+        ),
         (json!({ "PasswordFile": "p" }), "Database.PasswordFile"),
     ] {
         let error = format!("{:#}", password(members).unwrap_err());

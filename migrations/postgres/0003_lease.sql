@@ -24,5 +24,12 @@ CREATE TABLE node (
     id      text COLLATE "C" PRIMARY KEY,           -- of its state directory
     machine text NOT NULL,                          -- name for people
     version text NOT NULL,
+    address text,                                   -- where other nodes reach it
     seen_at timestamptz NOT NULL
+);
+
+-- What the nodes know and nobody else: `relay`, by which they believe each other whom a client stands for.
+CREATE TABLE secret (
+    name  text COLLATE "C" PRIMARY KEY,
+    value text NOT NULL
 );
