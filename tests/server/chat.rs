@@ -316,7 +316,7 @@ async fn the_list_of_threads_finds_what_was_said_in_them() {
 #[tokio::test]
 async fn a_theme_is_remembered() {
     let workspace = asking();
-    let dark_yellow = vt100::Color::Idx(3);
+    let dark_magenta = vt100::Color::Idx(5);
     let has_color = |user: &Terminal| {
         let screen = user.screen.lock();
         let screen = screen.screen();
@@ -324,7 +324,7 @@ async fn a_theme_is_remembered() {
         cells.any(|(row, column)| {
             screen
                 .cell(row, column)
-                .is_some_and(|cell| cell.fgcolor() == dark_yellow)
+                .is_some_and(|cell| cell.fgcolor() == dark_magenta)
         })
     };
     let mut user = Terminal::start(&workspace, &["run `touch made`"]);

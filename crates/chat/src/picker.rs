@@ -123,13 +123,13 @@ impl Picker {
     /// Returns the value with this number of [`Picker::numbered`].
     pub(crate) fn nth(&self, number: &str) -> Option<String> {
         let place = number.parse::<usize>().ok()?.checked_sub(1)?;
-        self.entries.get(place).map(|entry| entry.value.clone())
+        self.found().get(place).map(|entry| entry.value.clone())
     }
 
     /// Returns the whole list with numbers.
     pub(crate) fn numbered(&self) -> Vec<Line> {
         let head = format!("{}: type a number; an empty line chooses nothing", self.title);
-        let entries = (1..).zip(&self.entries).map(|(number, entry)| {
+        let entries = (1..).zip(self.found()).map(|(number, entry)| {
             Line::of(format!("{number}. {}  {}", entry.label, entry.note), Style::PLAIN)
         });
         [Line::of(head, Style::PLAIN)]
@@ -217,6 +217,15 @@ mod tests {
             assert_eq!(lines[1], shown.replace("title  2", "title   2"));
             assert_eq!(lines[2], format!("  short  {note}"));
         }
+    }
+
+    #[test]
+    fn numbers_are_those_of_what_the_filter_leaves() {
+        let entries = vec![entry("tea", ""), entry("milk", ""), entry("green tea", "")];
+        let picker = Picker::new("Model", entries, None).filtered("tea");
+        assert_eq!(picker.numbered().len(), 3);
+        assert_eq!(picker.nth("2").as_deref(), Some("green tea"));
+        assert_eq!(picker.nth("3"), None);
     }
 
     #[test]

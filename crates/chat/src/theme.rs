@@ -14,7 +14,7 @@ pub(crate) enum Theme {
     /// The bright ones.
     #[default]
     Dark,
-    /// The dark ones, which are readable on a light ground.
+    /// The dark ones. Yellow and cyan are readable on no light ground, so that others take their places.
     Light,
     /// None.
     Colorless,
@@ -63,9 +63,8 @@ impl Theme {
             (Self::Colorless, _) => None,
             (Self::Light, Color::Red) => Some(Color::DarkRed),
             (Self::Light, Color::Green) => Some(Color::DarkGreen),
-            (Self::Light, Color::Yellow) => Some(Color::DarkYellow),
-            (Self::Light, Color::Magenta) => Some(Color::DarkMagenta),
-            (Self::Light, Color::Cyan) => Some(Color::DarkCyan),
+            (Self::Light, Color::Yellow | Color::Magenta) => Some(Color::DarkMagenta),
+            (Self::Light, Color::Cyan) => Some(Color::DarkBlue),
             (_, color) => Some(color),
         }
     }
@@ -94,7 +93,7 @@ mod tests {
         assert_eq!(shown(Theme::Dark), [Some(Color::Yellow), Some(Color::Cyan)]);
         assert_eq!(
             shown(Theme::Light),
-            [Some(Color::DarkYellow), Some(Color::DarkCyan)]
+            [Some(Color::DarkMagenta), Some(Color::DarkBlue)]
         );
         assert_eq!(shown(Theme::Colorless), [None, None]);
     }

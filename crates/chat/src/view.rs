@@ -203,6 +203,9 @@ pub(crate) struct Status<'a> {
     pub(crate) lost: Option<&'a str>,
 }
 
+/// Columns that the title of the Thread needs at least.
+const TITLE: usize = 15;
+
 /// Returns the last line.
 pub(crate) fn status(state: &ThreadState, facts: &Status<'_>, width: usize) -> Line {
     if let Some(why) = facts.lost {
@@ -228,7 +231,6 @@ pub(crate) fn status(state: &ThreadState, facts: &Status<'_>, width: usize) -> L
             parts.push(format!("{:.0}% of the window left", usage.percent_left * 100.0));
         }
         parts.extend(thread.cost.filter(|cost| *cost > 0.0).map(money));
-        parts.extend(thread.display_name.as_deref().map(safe_line));
     }
     // The last ones go first where not all have room.
     for (at, part) in parts.iter().filter(|part| !part.is_empty()).enumerate() {
@@ -237,6 +239,13 @@ pub(crate) fn status(state: &ThreadState, facts: &Status<'_>, width: usize) -> L
             break;
         }
         line.push(part, Style::DIM);
+    }
+    let title = state
+        .thread
+        .as_ref()
+        .and_then(|thread| thread.display_name.as_deref());
+    if let Some(title) = title.filter(|_| line.width() + TITLE <= width) {
+        line.push(format!(" · {}", safe_line(title)), Style::DIM);
     }
     line.cut(width)
 }
