@@ -12,6 +12,16 @@ export interface AcpExtensions {
   terminalCreate?: boolean;
 }
 
+/** A person with a role, as records name them. */
+export interface ActorInfo {
+  /** The paired browser that the person used. Absent with a token. */
+  device?: string;
+  /** The name, as the owner of the server has given it. */
+  name: string;
+  /** The role in the workspace at that time. */
+  role: Role;
+}
+
 /** Whether an agent may start and steer other agents. */
 export type AgentControlToolAccess = "disabled" | "full" | "allowList";
 
@@ -69,6 +79,8 @@ export interface ApprovalRequestItem {
 export interface ApprovalRequestPayload {
   /** The kind of operation. */
   approvalType: ApprovalKind;
+  /** Extension: the tool call that waits for the answer. */
+  callId?: string;
   /** The command line, or what is done to the target. */
   operation: string;
   /** A sentence for the user. */
@@ -101,6 +113,8 @@ export interface ApprovalResponseItem {
 
 /** Payload of `approvalResponse`: the answer. */
 export interface ApprovalResponsePayload {
+  /** Extension: the person who answered. Absent for the user of the server, and where nobody answered. */
+  actor?: ActorInfo;
   /** Whether the operation may go ahead. */
   approved: boolean;
   /** The answer. */
@@ -852,6 +866,8 @@ export interface DeviceInfo {
   label: string;
   /** When it last connected, to the minute. */
   lastUsedAt: string;
+  /** The person whose it is. Absent for the user of the server. */
+  person?: string;
 }
 
 /** How much a problem matters. */
@@ -2200,6 +2216,8 @@ export type QueuedInputStatus = "queued" | "guidancePending";
 
 /** One waiting input. */
 export interface QueuedTurnInput {
+  /** Extension: the person who gave it, as the server has authenticated them. Absent for the user of the server. */
+  actor?: ActorInfo;
   /** The client's own id of it. */
   clientUserMessageId?: string;
   /** When it was given. */
@@ -2259,6 +2277,9 @@ export interface RevertedFile {
   /** Path relative to the workspace, absolute for a file outside of it. */
   path: string;
 }
+
+/** The role of a person in a workspace, from the least to the most. */
+export type Role = "viewer" | "author" | "approver" | "owner";
 
 /** Which files a command may write. */
 export type SandboxProfile = "readOnly" | "workspaceWrite" | "full";
@@ -3397,6 +3418,8 @@ export interface UserMessageItem {
 
 /** Payload of `userMessage`: the input of a user, or of a trigger. */
 export interface UserMessagePayload {
+  /** Extension: the person who sent it, as the server has authenticated them. Absent for the user of the server. */
+  actor?: ActorInfo;
   /** The scope it came from. */
   channelContext?: string;
   /** The channel it came through. */
@@ -3538,6 +3561,8 @@ export interface InitializeParams {
 
 /** Result of `initialize`. */
 export interface InitializeResult {
+  /** Extension: the person on whose behalf the client acts, and their role. Absent for the user of the server. */
+  actor?: ActorInfo;
   /** What the server can do. */
   capabilities: ServerCapabilities;
   /** Address of the local dashboard when one is served. */
@@ -5228,6 +5253,8 @@ export interface DeviceListResult {
 export interface DeviceInviteParams {
   /** The name that the device gets; without it, the name that the browser gives itself. At most 64 characters count. */
   label?: string;
+  /** The person whose it will be, as `bobbin people` names it; the user of the server without one. */
+  person?: string;
 }
 
 /** Result of `device/invite`. */

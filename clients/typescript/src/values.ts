@@ -90,6 +90,8 @@ export const ErrorCode = {
   notInitialized: -32002,
   /** A second `initialize`. */
   alreadyInitialized: -32003,
+  /** Extension: the role of the client's user does not cover the method, or a member that the message names. `data.need` is the right that is missing, `data.role` the role. */
+  forbidden: -32004,
   /** Unknown Thread; also used for unknown queued inputs and terminal sessions. */
   threadNotFound: -32010,
   /** The Thread is paused or archived where an active one is needed. */

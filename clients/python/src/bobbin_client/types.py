@@ -19,6 +19,20 @@ class AcpExtensions(TypedDict, total=False):
     """Serves `ext/acp/terminal/*`."""
 
 
+class _ActorInfo(TypedDict):
+    name: str
+    """The name, as the owner of the server has given it."""
+    role: Role
+    """The role in the workspace at that time."""
+
+
+class ActorInfo(_ActorInfo, total=False):
+    """A person with a role, as records name them."""
+
+    device: str
+    """The paired browser that the person used. Absent with a token."""
+
+
 class AgentHermesOrigin(TypedDict):
     """The agent of the Thread."""
 
@@ -69,9 +83,7 @@ class ApprovalRequestItem(_ApprovalRequestItem, total=False):
     """When it was completed."""
 
 
-class ApprovalRequestPayload(TypedDict):
-    """Payload of `approvalRequest`: the user is asked."""
-
+class _ApprovalRequestPayload(TypedDict):
     approvalType: ApprovalKind
     """The kind of operation."""
     operation: str
@@ -84,6 +96,13 @@ class ApprovalRequestPayload(TypedDict):
     """The scope of `acceptForSession`."""
     target: str
     """Working directory, absolute path, or id of the resource."""
+
+
+class ApprovalRequestPayload(_ApprovalRequestPayload, total=False):
+    """Payload of `approvalRequest`: the user is asked."""
+
+    callId: str
+    """Extension: the tool call that waits for the answer."""
 
 
 class _ApprovalResponseItem(TypedDict):
@@ -108,15 +127,20 @@ class ApprovalResponseItem(_ApprovalResponseItem, total=False):
     """When it was completed."""
 
 
-class ApprovalResponsePayload(TypedDict):
-    """Payload of `approvalResponse`: the answer."""
-
+class _ApprovalResponsePayload(TypedDict):
     approved: bool
     """Whether the operation may go ahead."""
     decision: ApprovalDecision
     """The answer."""
     requestId: str
     """The question."""
+
+
+class ApprovalResponsePayload(_ApprovalResponsePayload, total=False):
+    """Payload of `approvalResponse`: the answer."""
+
+    actor: ActorInfo
+    """Extension: the person who answered. Absent for the user of the server, and where nobody answered."""
 
 
 class ArtifactIdChannelMessageSource(TypedDict):
@@ -870,9 +894,7 @@ class DataBase64ChannelMessageSource(TypedDict):
     kind: Literal['dataBase64']
 
 
-class DeviceInfo(TypedDict):
-    """A paired browser."""
-
+class _DeviceInfo(TypedDict):
     createdAt: str
     """When it was paired."""
     id: str
@@ -881,6 +903,13 @@ class DeviceInfo(TypedDict):
     """Its name."""
     lastUsedAt: str
     """When it last connected, to the minute."""
+
+
+class DeviceInfo(_DeviceInfo, total=False):
+    """A paired browser."""
+
+    person: str
+    """The person whose it is. Absent for the user of the server."""
 
 
 class _DiffFile(TypedDict):
@@ -2483,6 +2512,8 @@ class _QueuedTurnInput(TypedDict):
 class QueuedTurnInput(_QueuedTurnInput, total=False):
     """One waiting input."""
 
+    actor: ActorInfo
+    """Extension: the person who gave it, as the server has authenticated them. Absent for the user of the server."""
     clientUserMessageId: str
     """The client's own id of it."""
     readyAfterTurnId: str
@@ -3605,6 +3636,8 @@ class _UserMessagePayload(TypedDict):
 class UserMessagePayload(_UserMessagePayload, total=False):
     """Payload of `userMessage`: the input of a user, or of a trigger."""
 
+    actor: ActorInfo
+    """Extension: the person who sent it, as the server has authenticated them. Absent for the user of the server."""
     channelContext: str
     """The scope it came from."""
     channelName: str
@@ -3763,6 +3796,8 @@ class _InitializeResult(TypedDict):
 class InitializeResult(_InitializeResult, total=False):
     """Result of `initialize`."""
 
+    actor: ActorInfo
+    """Extension: the person on whose behalf the client acts, and their role. Absent for the user of the server."""
     dashboardUrl: str
     """Address of the local dashboard when one is served."""
 
@@ -5843,6 +5878,8 @@ class DeviceInviteParams(TypedDict, total=False):
     """The name that the device gets; without it, the name that the browser gives itself. At most 64 characters
     count.
     """
+    person: str
+    """The person whose it will be, as `bobbin people` names it; the user of the server without one."""
 
 
 class _DeviceInviteResult(TypedDict):
@@ -9343,6 +9380,8 @@ ReasoningEffort = Literal['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 """How much a model reasons before it answers, as users choose it. In ascending order."""
 RevertAction = Literal['restored', 'removed']
 """How a file was restored."""
+Role = Literal['viewer', 'author', 'approver', 'owner']
+"""The role of a person in a workspace, from the least to the most."""
 SandboxProfile = Literal['readOnly', 'workspaceWrite', 'full']
 """Which files a command may write."""
 Seconds = float
@@ -9432,6 +9471,10 @@ class ErrorCode(IntEnum):
     """A request before `initialize`."""
     ALREADY_INITIALIZED = -32003
     """A second `initialize`."""
+    FORBIDDEN = -32004
+    """Extension: the role of the client's user does not cover the method, or a member that the message names.
+    `data.need` is the right that is missing, `data.role` the role.
+    """
     THREAD_NOT_FOUND = -32010
     """Unknown Thread; also used for unknown queued inputs and terminal sessions."""
     THREAD_NOT_ACTIVE = -32011
