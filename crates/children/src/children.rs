@@ -38,7 +38,7 @@ pub struct Children {
     started: Arc<Mutex<Started>>,
 }
 
-/// What was started.
+/// The children that were started.
 #[derive(Debug, Default)]
 struct Started {
     /// Whether nothing may be started, or go on.

@@ -154,7 +154,7 @@ fn greet(listening: &Listening, workspaces: &[NamedWorkspace]) {
     console::say("  Stop       Ctrl-C; the workspaces' servers go on until nothing uses them");
 }
 
-/// What the database says of other nodes.
+/// Other nodes and their leases, by the database.
 #[derive(Default)]
 struct Others {
     nodes: Vec<NodeRow>,

@@ -39,7 +39,7 @@ pub struct DatabaseSettings {
     pub password: PasswordPlace,
     /// The length of a workspace's lease.
     pub lease: Duration,
-    /// Where other nodes reach this machine's, without a path; `None` if they do not.
+    /// The address of this machine's node for others, without a path; `None` if it has none.
     pub node: Option<String>,
 }
 

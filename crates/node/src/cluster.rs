@@ -22,7 +22,7 @@ pub struct Member {
     pub nodes: Nodes,
     /// This node.
     pub own: Holder,
-    /// Where other nodes reach it, if they do.
+    /// Its address for other nodes, if it has one.
     pub address: Option<String>,
 }
 

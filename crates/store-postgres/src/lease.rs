@@ -28,12 +28,12 @@ const RENEWALS: u32 = 3;
 /// Attempts to renew, one after another, in a lease.
 const ATTEMPTS: u32 = 6;
 
-/// Who takes the lease.
+/// A taker of leases: the servers of one state directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// The id of the state directory. Two servers with the same one never run at the same time.
     pub id: String,
-    /// Name of the machine, for people.
+    /// Name of the machine, as messages show it.
     pub machine: String,
 }
 
@@ -61,11 +61,11 @@ pub(crate) async fn take(
     length: Duration,
 ) -> Result<Result<Term, Taken>, sqlx::Error> {
     let fence: Option<i64> = sqlx::query_scalar(
-        "INSERT INTO lease AS held (workspace, holder, machine, fence, expires_at) \
+        "INSERT INTO lease AS present (workspace, holder, machine, fence, expires_at) \
          VALUES ($1, $2, $3, 1, clock_timestamp() + $4 * interval '1 millisecond') \
          ON CONFLICT (workspace) DO UPDATE SET holder = excluded.holder, machine = excluded.machine, \
-         fence = held.fence + 1, expires_at = clock_timestamp() + $4 * interval '1 millisecond' \
-         WHERE held.expires_at <= clock_timestamp() OR held.holder = excluded.holder RETURNING fence",
+         fence = present.fence + 1, expires_at = clock_timestamp() + $4 * interval '1 millisecond' \
+         WHERE present.expires_at <= clock_timestamp() OR present.holder = excluded.holder RETURNING fence",
     )
     .bind(&**workspace)
     .bind(&holder.id)
@@ -95,7 +95,7 @@ impl Term {
     ///
     /// # Errors
     /// [`StoreError::NotHeld`]; the database's.
-    pub(crate) async fn begin(&self, connection: &mut PgConnection) -> Result<String, Failure> {
+    pub(crate) async fn start(&self, connection: &mut PgConnection) -> Result<String, Failure> {
         // One trip: both statements are sent together, and such statements take no parameters.
         let statements = format!(
             "BEGIN; SELECT pg_current_xact_id()::text FROM lease WHERE workspace = {} AND fence = {} \
@@ -266,7 +266,7 @@ mod tests {
     async fn write_until_stolen(connection: &mut PgConnection, term: &Term) -> u64 {
         let mut written = 0;
         while written < ROWS {
-            match term.begin(connection).await {
+            match term.start(connection).await {
                 Ok(_) => {}
                 Err(Failure::Store(StoreError::NotHeld)) => break,
                 Err(error) => panic!("{error}"),

@@ -1,4 +1,4 @@
-//! What nodes know of each other by the database: who is there, and who serves which workspace.
+//! Nodes know of each other by the database: which are there, and which one serves a workspace.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub struct NodeRow {
     pub machine: String,
     /// Its version.
     pub version: String,
-    /// Where other nodes reach it, if they do.
+    /// Its address for other nodes, if it has one.
     pub address: Option<String>,
     /// Seconds since it was last there; it says so every few seconds.
     pub age: f64,
@@ -65,18 +65,18 @@ pub struct PlaceRow {
     pub holder: String,
     /// The name of its machine.
     pub machine: String,
-    /// Where its node can be reached; `None` if that is not there now, or has no address for other nodes.
+    /// The address of its node; `None` if that is not there now, or has no address for other nodes.
     pub address: Option<String>,
 }
 
-/// What a node says of itself.
+/// A node, as it announces itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announcement<'a> {
     /// The node.
     pub node: &'a Holder,
     /// Its version.
     pub version: &'a str,
-    /// Where other nodes reach it, if they do.
+    /// Its address for other nodes, if it has one.
     pub address: Option<&'a str>,
 }
 

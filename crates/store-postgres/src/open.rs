@@ -38,7 +38,7 @@ pub struct Options {
     pub connections: u32,
     /// How long to wait for a connection: a database that is back sooner is not missed.
     pub patience: Duration,
-    /// Who takes the lease of the workspace.
+    /// The taker of the workspace's lease.
     pub holder: Holder,
     /// The length of the lease: a machine that is lost is replaced after that time at the earliest.
     pub lease: Duration,
@@ -107,7 +107,7 @@ pub(crate) async fn open(access: &Access, options: &Options) -> Result<Opened, O
         .map_err(failed)?
         .map_err(|Taken { machine, seconds }| OpenError::Taken { machine, seconds })?;
     reached(Step::Opened);
-    begin_term(&mut connection, &term, options)
+    start_term(&mut connection, &term, options)
         .await
         .map_err(|failure| unusable(access, StoreError::from(failure).to_string()))?;
     drop(connection);
@@ -128,8 +128,8 @@ pub(crate) async fn migrate(access: &Access, pool: &PgPool) -> Result<(), OpenEr
 }
 
 /// Ends what ended with the last holder, and binds the workspace to the served folder.
-async fn begin_term(connection: &mut PgConnection, term: &Term, options: &Options) -> Result<(), Failure> {
-    term.begin(connection).await?;
+async fn start_term(connection: &mut PgConnection, term: &Term, options: &Options) -> Result<(), Failure> {
+    term.start(connection).await?;
     // Answers "for this session" end with the process.
     sqlx::query("UPDATE thread SET grants = '[]' WHERE workspace = $1 AND grants <> '[]'")
         .bind(&*term.workspace)

@@ -294,7 +294,7 @@ impl Writer {
         };
         let mut committing = None;
         let done = timeout(GIVE_UP, async {
-            let number = self.term.begin(&mut connection).await?;
+            let number = self.term.start(&mut connection).await?;
             let done = work(&mut connection).await?;
             committing = Some(number);
             sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;

@@ -48,8 +48,8 @@ impl Lease {
     /// # Cancel safety
     /// Cancel safe.
     pub async fn lapsed(&mut self) {
-        let held = |holding: &Holding| !matches!(holding, Holding::Until(_));
-        if self.0.wait_for(held).await.is_err() {
+        let lapsed = |holding: &Holding| !matches!(holding, Holding::Until(_));
+        if self.0.wait_for(lapsed).await.is_err() {
             pending::<()>().await;
         }
     }

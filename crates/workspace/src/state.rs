@@ -56,8 +56,8 @@ impl StateDirectory {
         self.folders().join(folder)
     }
 
-    /// Returns the id of the directory, and gives it a random one the first time: databases that several machines use tell
-    /// their servers apart by it.
+    /// Returns the id of the directory, and gives it a random one the first time. A database that several machines use
+    /// distinguishes their servers by it.
     ///
     /// # Errors
     /// It cannot be read or written.

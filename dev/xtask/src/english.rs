@@ -25,7 +25,7 @@ const WORDS: [(&[&str], &str); 12] = [
         "path status, cwd, context, ambiguity, inner commands",
     ),
     (
-        &["everyone", "everybody", "people", "somebody", "whoever"],
+        &["everyone", "everybody", "somebody", "whoever"],
         "workspace, broadcast, user, client, caller",
     ),
     (&["stands in"], "is"),

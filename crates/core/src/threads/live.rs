@@ -58,8 +58,8 @@ impl Threads {
 
     /// Whether it is certain that this process is the workspace's holder.
     pub(crate) fn is_holder(&self) -> bool {
-        let is_held = |lease: Lease| matches!(lease.now(), Holding::Until(_));
-        self.store.lease().is_none_or(is_held)
+        let is_ours = |lease: Lease| matches!(lease.now(), Holding::Until(_));
+        self.store.lease().is_none_or(is_ours)
     }
 
     async fn load(self: &Arc<Self>, id: &ThreadId) -> Result<Arc<ThreadHandle>, CoreError> {
