@@ -110,6 +110,7 @@ async fn every_method_is_forbidden_exactly_where_its_row_says_so() {
 fn value(member: &str) -> Value {
     match member.rsplit('.').next().unwrap() {
         "approvalPolicy" => json!("autoApprove"),
+        "loadPresets" => json!(true),
         "requireApprovalOutsideWorkspace" => json!(false),
         "workspaceOverride" => json!("/"),
         "engine" => json!("other"),
@@ -356,7 +357,7 @@ async fn an_author_loosens_nothing_by_what_is_left_out_or_configured() {
 }
 
 #[tokio::test]
-async fn somebody_who_is_removed_is_out_within_a_second_with_the_reason() {
+async fn a_removed_person_is_out_within_a_second_with_the_reason() {
     let workspace = Workspace::new();
     let server = workspace.web_socket();
     let token = admit(&workspace, "vi", "viewer").await;

@@ -150,7 +150,7 @@ enum Command {
     Setup(setup::Setup),
     /// Say what configuration files can have.
     Config(config::ConfigCommand),
-    /// Print the token that clients present, which is yours for all workspaces, or make one for somebody else.
+    /// Print the token that clients present, which is yours for all workspaces, or make one for another person.
     Token(token::Token),
     /// Give other people roles on your servers, list them, take their roles back.
     People(people::People),

@@ -48,7 +48,7 @@ pub(crate) struct Pair {
     /// The name of the device in `bobbin devices`.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Whose device it is: somebody with a role (`bobbin people`); yours when left out.
+    /// The person with a role whose device it is (`bobbin people`); yours when left out.
     #[arg(long = "for", value_name = "NAME")]
     person: Option<String>,
 }
@@ -103,8 +103,12 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
         label: pair.name,
         person: pair.person,
     };
+    let is_of_person = device.person.is_some();
     let invited = invite(pair.workspace.as_deref(), device, false).await?;
-    let Some(best) = invited.remote_urls.first() else {
+    let remote = invited.remote_urls.first();
+    // Another person comes through a tunnel, or with another browser of this machine.
+    let here = Some(&invited.page_url).filter(|_| is_of_person);
+    let Some(best) = remote.or(here) else {
         bail!(
             "no other device reaches the server: it listens on this machine only, or this machine is in no network. Serve with \
              --listen ws://0.0.0.0:9100 and --tls-cert, or behind a proxy (docs/connecting.md); `bobbin open` is for a browser here"
@@ -131,7 +135,7 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
         }
         None => "Open it on the device. The server asks for no token, so there is no code.".to_owned(),
     });
-    if best.starts_with("http://") {
+    if remote.is_some_and(|url| url.starts_with("http://")) {
         console::complain(
             "this address is not encrypted: who reads the network reads the device's secret; --tls-cert encrypts",
         );

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use bobbin_agent_api::{Clock as _, SystemClock};
 use bobbin_model::{Need, Role, UnixMillis};
+use bobbin_page::DeviceFile;
 use bobbin_people::{PeopleFile, PersonRecord};
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::{config, console, environment, sandbox, state, telemetry};
@@ -24,7 +25,7 @@ pub(crate) struct People {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Give somebody a role, or another one.
+    /// Give a person a role, or another one.
     ///
     /// A viewer reads. An author prompts too, and stops their own turns. An approver answers questions too. An owner may do
     /// what you can. `bobbin token --for NAME` and `bobbin pair --for NAME` let them in.
@@ -44,7 +45,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Take all roles, tokens and paired browsers of somebody back, and end their connections.
+    /// Take all roles, tokens and paired browsers of a person back, and end their connections.
     Remove {
         /// The name.
         name: String,
@@ -88,6 +89,8 @@ pub(crate) async fn run(people: People) -> anyhow::Result<ExitCode> {
         Action::List { json } => list(&file.read()?, json),
         Action::Remove { name } => {
             file.remove(&name)?;
+            // The next person of this name is another one.
+            DeviceFile::of(state::directory()?.path()).revoke_of(&name)?;
             console::say(&format!("{name} is out."));
         }
     }
@@ -120,7 +123,7 @@ fn list(people: &[PersonRecord], as_json: bool) {
         return;
     }
     if people.is_empty() {
-        console::say("Nobody but you. `bobbin people add NAME --role viewer` gives somebody a role.");
+        console::say("Nobody but you. `bobbin people add NAME --role viewer` gives a person a role.");
     }
     for person in people {
         let everywhere = person.role.map(|role| role.word().to_owned());
@@ -158,7 +161,7 @@ fn time(at: UnixMillis) -> String {
     Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
 }
 
-/// Makes a token for somebody, which counts for a time such as `30d`, or for ever.
+/// Makes a token for a person, which counts for a time such as `30d`, or for ever.
 pub(crate) fn token_for(name: &str, expires: Option<Span>) -> anyhow::Result<String> {
     let now = Timestamp::now();
     let expires_at = match expires {

@@ -15,7 +15,7 @@ pub(crate) struct Token {
     /// Make another one. Servers that run go on with the old one until they are restarted.
     #[arg(long, conflicts_with = "person")]
     new: bool,
-    /// Make a token for somebody with a role (`bobbin people`). It is printed once; only its digest is stored.
+    /// Make a token for a person with a role (`bobbin people`). It is printed once; only its digest is stored.
     #[arg(long = "for", value_name = "NAME")]
     person: Option<String>,
     /// How long that token counts, such as 30d or 12h; for ever when left out.

@@ -178,7 +178,7 @@ impl Settings {
     }
 
     /// Returns the approval policy of a Thread for a Turn with these features. `Default` stands for `Ask`, which is never
-    /// returned. In a Turn of somebody who does not own the server nothing runs unconfined without an answer.
+    /// returned. In a Turn of a person who does not own the server nothing runs unconfined without an answer.
     pub fn approval_policy_of(&self, config: Option<&ThreadConfig>, turn: &TurnFeatures) -> ApprovalPolicy {
         let policy = match config.and_then(|config| config.approval_policy) {
             None | Some(ApprovalPolicy::Default) if turn.person => self.approval_policy.for_person(),
@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_of_somebody_else_is_confined_and_makes_no_jobs() {
+    fn a_turn_of_another_person_is_confined_and_makes_no_jobs() {
         use bobbin_model::{Actor, Person, Role};
         let settings = Settings {
             approval_policy: ApprovalPolicy::AutoApprove.into(),

@@ -112,7 +112,7 @@ pub enum Actor {
     /// The user whose server it is.
     #[default]
     Owner,
-    /// Somebody to whom the user has given a role.
+    /// A person to whom the user has given a role.
     Person(Box<Person>),
 }
 
@@ -140,8 +140,8 @@ impl Actor {
         self.role().may(need)
     }
 
-    /// Whether the actor may stop, steer or take back what another one has started: their own, and as an approver that of
-    /// everybody.
+    /// Whether the actor may stop, steer or take back the input of another one. An author may where both are the same person;
+    /// an approver may always.
     pub fn may_change_input_of(&self, other: &Self) -> bool {
         let name = |actor: &Self| actor.person().map(|person| person.name.clone());
         self.may(Need::Approve) || name(self) == name(other)

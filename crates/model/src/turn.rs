@@ -181,7 +181,7 @@ pub struct TurnFeatures {
     /// The command line that a user typed: the Turn runs it, and no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Who has started it.
+    /// The actor that has started it.
     #[serde(default, skip_serializing_if = "Actor::is_owner")]
     pub actor: Actor,
     /// The keys that its client has. After a restart the server's own count alone.

@@ -43,7 +43,7 @@ impl ThreadRequest {
             .thread(&id)
             .await
             .map_err(|error| errors::of(&error))?;
-        let (point, changes) = fork::read(params)?;
+        let (point, changes) = fork::read(client, params)?;
         let requested = fork::requested(client, &from, changes).await;
         Ok(Self {
             requested: requested.map_err(|error| errors::of(&error))?,

@@ -60,7 +60,7 @@ pub struct Invited {
     pub person: Option<String>,
 }
 
-/// What a ticket stands for.
+/// The client of a ticket.
 #[derive(Debug, Clone)]
 struct Ticket {
     /// The id, the label and the person of a device that is not the user's own.
@@ -93,7 +93,7 @@ pub enum DeviceError {
     #[error("it does not count, or not any more")]
     Wrong,
     /// The person is not in the record.
-    #[error("there is nobody called {0}; `bobbin people add` adds somebody")]
+    #[error("there is nobody called {0}; `bobbin people add` adds one")]
     NoPerson(String),
     /// The record of devices cannot be used.
     #[error(transparent)]
@@ -180,6 +180,13 @@ impl Devices {
         };
         let device = self.with_file(move |file| file.used(&presented, now)).await?;
         let device = device.ok_or(DeviceError::Wrong)?;
+        if device
+            .person
+            .as_ref()
+            .is_some_and(|person| !self.0.people.has(person))
+        {
+            return Err(DeviceError::Wrong);
+        }
         let until = self.0.open.lock().entry(device.id.clone()).or_default().clone();
         let guest = device.person.map(|person| (device.id, device.label, person));
         self.give(Ticket { guest, until })
@@ -442,5 +449,7 @@ mod tests {
         people.remove("ana").unwrap();
         let late = Guests::ticket(&devices, unused.as_bytes(), "/ws");
         assert_eq!(late.map(drop), Err(Denied::NoRole));
+        let gone = devices.ticket(&entered.secret, HERE).await;
+        assert!(matches!(gone, Err(DeviceError::Wrong)));
     }
 }

@@ -198,6 +198,22 @@ impl DeviceFile {
         })
     }
 
+    /// Removes the devices of a person. Returns their number.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn revoke_of(&self, person: &str) -> Result<usize, FileError> {
+        let is_theirs = |device: &Device| device.person.as_deref() == Some(person);
+        if !self.read()?.iter().any(is_theirs) {
+            return Ok(0);
+        }
+        self.change(|devices| {
+            let before = devices.len();
+            devices.retain(|device| !is_theirs(device));
+            before - devices.len()
+        })
+    }
+
     /// Removes the devices of pages with a name under `localhost` at this port. The caller is the one listener there:
     /// no other has or will have one of these names.
     ///
@@ -292,6 +308,30 @@ mod tests {
         assert_eq!((left.len(), left[0].label.as_str()), (1, "two"));
         assert_eq!(file.used(&with("one", HERE), START).unwrap(), None);
         assert_eq!(file.revoke(None).unwrap(), []);
+    }
+
+    #[test]
+    fn the_devices_of_a_person_go_and_no_other() {
+        let state = tempfile::tempdir().unwrap();
+        let file = DeviceFile::of(state.path());
+        assert_eq!(file.revoke_of("ana").unwrap(), 0);
+        for (secret, person) in [
+            ("1", Some("ana")),
+            ("2", Some("bo")),
+            ("3", None),
+            ("4", Some("ana")),
+        ] {
+            let person = person.map(str::to_owned);
+            file.add(secret, HERE, ("browser", person), START).unwrap();
+        }
+        assert_eq!(file.revoke_of("ana").unwrap(), 2);
+        let left: Vec<_> = file
+            .read()
+            .unwrap()
+            .into_iter()
+            .map(|device| device.person)
+            .collect();
+        assert_eq!(left, [Some("bo".to_owned()), None]);
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub enum PeopleError {
     Write(String),
     /// The name cannot be used.
     #[error(
-        "{0:?} is no name: it has 1 to {MAX_NAME} letters, digits and '.', '_', '-' or '@', and begins with a letter"
+        "{0:?} is no name: it has 1 to {MAX_NAME} letters, digits and '.', '_', '-' or '@', the first of them a letter"
     )]
     BadName(String),
     /// There is no such person.

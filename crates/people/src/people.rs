@@ -1,9 +1,9 @@
 //! The people of a listener: who presents which token, with which role, until when.
 //!
 //! The record is read again when its file is another one: at each connection, and twice a second while a person may be
-//! connected. The entries of connections are bounded by the record: one for each token or device and workspace.
+//! connected. The entries of connections are bounded: one for each token of the record and each paired device.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     read: Mutex<Read>,
     /// The ends of connections.
-    open: Mutex<HashMap<Key, Open>>,
+    open: Mutex<HashMap<Presented, Open>>,
 }
 
 /// The record as it was read last.
@@ -57,13 +57,7 @@ struct Stamp {
     len: u64,
 }
 
-/// What a person connected with, and the path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    presented: Presented,
-    path: String,
-}
-
+/// The proof by which a person connected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Presented {
     /// The digest of a token.
@@ -72,10 +66,26 @@ enum Presented {
     Device(String),
 }
 
+/// The connections of a token or a device.
 struct Open {
     person: String,
-    role: Role,
+    /// The roles of the person, as of then.
+    roles: (Option<Role>, BTreeMap<String, Role>),
     until: CancellationToken,
+}
+
+impl Open {
+    fn new(person: &PersonRecord, until: CancellationToken) -> Self {
+        Self {
+            person: person.name.clone(),
+            roles: (person.role, person.workspaces.clone()),
+            until,
+        }
+    }
+
+    fn has_roles_of(&self, person: &PersonRecord) -> bool {
+        self.roles.0 == person.role && self.roles.1 == person.workspaces
+    }
 }
 
 impl People {
@@ -212,28 +222,17 @@ impl Inner {
         until: CancellationToken,
     ) -> Result<Admitted, Denied> {
         let role = self.role(person, path).ok_or(Denied::NoRole)?;
-        let key = Key {
-            presented,
-            path: path.to_owned(),
-        };
         let until = {
             let mut open = self.open.lock();
-            let known = open
-                .get(&key)
-                .filter(|open| open.role == role && !open.until.is_cancelled());
-            match known {
-                Some(known) => known.until.clone(),
-                None => {
-                    let new = Open {
-                        person: person.name.clone(),
-                        role,
-                        until: until.clone(),
-                    };
-                    if let Some(old) = open.insert(key, new) {
-                        old.until.cancel();
-                    }
-                    until
+            let known = open.get(&presented);
+            let known = known.filter(|open| open.has_roles_of(person) && !open.until.is_cancelled());
+            if let Some(until) = known.map(|open| open.until.clone()) {
+                until
+            } else {
+                if let Some(old) = open.insert(presented, Open::new(person, until.clone())) {
+                    old.until.cancel();
                 }
+                until
             }
         };
         let person = Person {
@@ -254,14 +253,14 @@ impl Inner {
         }
         let people = self.read().unwrap_or_default();
         let now = self.clock.now();
-        self.open.lock().retain(|key, open| {
+        self.open.lock().retain(|presented, open| {
             let person = people.iter().find(|person| person.name == open.person);
             let stays = person.is_some_and(|person| {
-                let presents = match &key.presented {
+                let presents = match presented {
                     Presented::Token(digest) => person.has_token(digest, now),
                     Presented::Device(_) => true,
                 };
-                presents && self.role(person, &key.path) == Some(open.role)
+                presents && open.has_roles_of(person)
             });
             if !stays && !open.until.is_cancelled() {
                 tracing::info!(person = open.person, "a person is disconnected");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bobbin_config::Config;
 use bobbin_native::Server as Native;
 use bobbin_transport::{Connections, Readiness, Router, web_socket};
-use bobbin_workspace::{LockedWorkspace, State};
+use bobbin_workspace::{LockedWorkspace, State, Workspace};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -58,6 +58,11 @@ pub(crate) struct OpenListener {
 }
 
 impl Listeners {
+    /// Returns the workspace.
+    pub(crate) fn workspace(&self) -> &Workspace {
+        self.held.workspace()
+    }
+
     /// Whether the server listens.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Acquire)
@@ -68,7 +73,7 @@ impl Listeners {
     /// # Errors
     /// The address is taken, the certificate cannot be used, or the state file cannot be written.
     pub(crate) async fn open(&self, listen: &Listen) -> anyhow::Result<OpenListener> {
-        self.serve(Bound::new(listen, &self.config, self.held.workspace(), self.files).await?)
+        self.serve(Bound::new(listen, &self.config, self.workspace(), self.files).await?)
     }
 
     /// Accepts connections on a bound listener.
@@ -87,7 +92,7 @@ impl Listeners {
         let threads = self.opened.threads.clone();
         let native = Arc::new(Native::new(threads.clone(), services, groups()));
         let clients: Arc<dyn Connections> = Arc::new(NativeClients(native.clone()));
-        let editors = Editors::new(self.held.workspace(), &self.config, &self.opened);
+        let editors = Editors::new(self.workspace(), &self.config, &self.opened);
         let metrics = self.metrics.clone();
         let router = Router::new()
             .route(NATIVE, web_socket(MAX_MESSAGE_BYTES, clients))

@@ -126,7 +126,7 @@ pub(crate) async fn unused(listeners: &Listeners, usage: &Usage, idle: Duration)
 
 impl Local {
     pub(crate) fn new(listeners: Arc<Listeners>, usage: Arc<Usage>) -> Self {
-        let editors = Editors::new(listeners.held.workspace(), &listeners.config, &listeners.opened);
+        let editors = Editors::new(listeners.workspace(), &listeners.config, &listeners.opened);
         Self {
             editors: Arc::new(editors),
             listeners,
@@ -144,7 +144,7 @@ impl Connections for Local {
             let Some(hello) = Hello::read(&mut transport).await else {
                 return tracing::warn!("a connection was closed: its first line cannot be read");
             };
-            if hello.folder != listeners.held.workspace().root {
+            if hello.folder != listeners.workspace().root {
                 return tracing::warn!("a connection was closed: it means another folder");
             }
             if !hello.actor.is_owner() && (hello.relayed.is_none() || hello.dialect != Dialect::Native) {

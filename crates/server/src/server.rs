@@ -81,7 +81,7 @@ pub async fn run(
     let stop = CancellationToken::new();
     let wanted_end = CancellationToken::new();
     let usage = Usage::new(endpoints.idle == Some(Duration::ZERO), wanted_end.clone());
-    let local = LocalListener::bind(&held.workspace().folder(), bobbin_local::SOCKET)?;
+    let local = LocalListener::bind(&listeners.workspace().folder(), bobbin_local::SOCKET)?;
     let clients = Local::new(listeners.clone(), usage.clone());
     let local = tokio::spawn(local.run(Arc::new(clients), stop.clone()));
     let shown = listener.as_ref().map(|listener| &listener.shown);
@@ -137,7 +137,7 @@ pub async fn run(
         () = signals.next() => return Ok(ExitCode::from(exit::INTERRUPTED)),
     }
     if removed.is_cancelled() {
-        return Err(exit::removed(&held.workspace().database()).into());
+        return Err(exit::removed(&listeners.workspace().database()).into());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -194,7 +194,7 @@ async fn unused_or_gone(listeners: &Listeners, usage: &Usage, idle: Option<Durat
     };
     tokio::select! {
         () = unused(listeners, usage, idle) => {}
-        () = gone(listeners.held.workspace()) => {}
+        () = gone(listeners.workspace()) => {}
     }
 }
 

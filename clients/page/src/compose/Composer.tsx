@@ -2,12 +2,12 @@
 import type { ThreadConfiguration, ThreadSnapshot } from "@bobbin/client";
 import { useState } from "react";
 import { go, links } from "../app/route";
-import { useClient } from "../server/context";
+import { useClient, useMay } from "../server/context";
 import { Markdown } from "../text/Markdown";
 import { Dialog } from "../ui/Dialog";
 import { complain, say } from "../ui/toast";
 import { Editor, type How } from "./Editor";
-import { Options } from "./Options";
+import { Options, sendable } from "./Options";
 import type { Attachment } from "./attachments";
 import { focusComposer } from "./focus";
 import { runs, toParts, typed } from "./parts";
@@ -15,6 +15,7 @@ import { useSources } from "./useSources";
 
 export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
   const client = useClient();
+  const isOwner = useMay("owner");
   const { id: threadId, thread } = snapshot;
   const sources = useSources(snapshot.turns, threadId);
   const [answer, setAnswer] = useState<{ text: string; markdown: boolean }>();
@@ -74,7 +75,7 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
             type="button"
             className="btn primary"
             onClick={() => {
-              const config = { ...configuration, mode: "agent" };
+              const config = sendable({ ...configuration, mode: "agent" }, isOwner);
               setChanged(config);
               focusComposer();
               client

@@ -1,6 +1,6 @@
 //! Model, effort, mode and approval policy of a Thread. The first entry of each names the server's value.
 import type { ApprovalPolicy, ReasoningEffort, ThreadConfiguration } from "@bobbin/client";
-import { useServer } from "../server/context";
+import { useMay, useServer } from "../server/context";
 import { useDefaults } from "../server/defaults";
 import { useRequest } from "../server/useRequest";
 import { ModelPicker } from "./ModelPicker";
@@ -18,6 +18,26 @@ const policies: Record<ApprovalPolicy, string> = {
 /** Policies that a Thread can have. `default` is the server's setting, and `refuse` is for runs without users. */
 const chosen: ApprovalPolicy[] = ["sandboxed", "ask", "askWrites", "autoApprove", "interrupt"];
 
+/** Members that owners alone may send. The server leaves them as they are for others. */
+const owned: (keyof ThreadConfiguration)[] = [
+  "approvalPolicy",
+  "requireApprovalOutsideWorkspace",
+  "workspaceOverride",
+  "toolAllowList",
+  "toolDenyList",
+  "mcpServers",
+  "engine",
+  "agentControlToolAccess",
+  "allowedAgentControlTools",
+];
+
+/** Returns a configuration as its user may send it. */
+export function sendable(configuration: ThreadConfiguration, isOwner: boolean): ThreadConfiguration {
+  const left = { ...configuration };
+  if (!isOwner) for (const name of owned) delete left[name];
+  return left;
+}
+
 /** Returns the name of a policy. */
 export const policyName = (policy: string): string => policies[policy as ApprovalPolicy] ?? policy;
 
@@ -27,6 +47,7 @@ interface Props {
 }
 
 export function Options({ configuration, onChange }: Props) {
+  const isOwner = useMay("owner");
   const can = useServer()?.capabilities.modelCatalogManagement === true;
   const { data } = useRequest("model/list", {}, can);
   const hosts = useServer()?.capabilities.engines === true;
@@ -42,7 +63,7 @@ export function Options({ configuration, onChange }: Props) {
   function set(change: Partial<ThreadConfiguration>) {
     const next: Record<string, unknown> = { ...configuration, ...change };
     for (const [key, value] of Object.entries(next)) if (value === undefined || value === "") delete next[key];
-    onChange(next as ThreadConfiguration);
+    onChange(sendable(next as ThreadConfiguration, isOwner));
   }
 
   /** Chooses a model, and drops an effort that the new model does not know. */
@@ -67,6 +88,7 @@ export function Options({ configuration, onChange }: Props) {
         <select
           className="pick"
           aria-label="Agent"
+          disabled={!isOwner}
           value={agent}
           onChange={(event) => set({ engine: event.target.value, model: undefined, reasoningEffort: undefined })}
         >
@@ -108,6 +130,7 @@ export function Options({ configuration, onChange }: Props) {
       <select
         className="pick"
         aria-label="Approvals"
+        disabled={!isOwner}
         value={policy}
         onChange={(event) => set({ approvalPolicy: event.target.value as ApprovalPolicy })}
       >

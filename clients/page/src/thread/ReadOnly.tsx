@@ -1,4 +1,4 @@
-//! What a viewer has in the place of the text field.
+//! The place of the text field, for a viewer.
 
 export function ReadOnly() {
   return (

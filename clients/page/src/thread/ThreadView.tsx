@@ -154,7 +154,7 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
               </div>
             )}
             {!mayAnswer && snapshot.thread?.runtime.waitingOnApproval && (
-              <p className="note">Waits for the answer of somebody with the role approver.</p>
+              <p className="note">Waits for the answer of an approver.</p>
             )}
             <PlanStrip
               threadId={id}

@@ -11,6 +11,7 @@ pub mod types;
 
 use crate::Event;
 use bobbin_core::{Broadcast, WireMessage};
+use bobbin_native::group::need::Need;
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::message;
@@ -48,7 +49,7 @@ pub static GROUP: Group = Group {
             test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer";
         request "finecode/action/list" (FineCodeActionListParams => FineCodeActionListResult)
             [] now_with(of FineCode) handlers::actions, needs Read:
-            "Extension: lists actions.",
+            "Extension: lists actions.", members &[("loadPresets", Need::Own)],
             test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer";
         request "finecode/action/run" (FineCodeActionRunParams => FineCodeActionRunResult)
             [] now_with(of FineCode) handlers::run, needs Own:

@@ -28,7 +28,12 @@ pub(super) fn revoke(
     client.spawn(async move { answer(responder, devices.revoke(params.ids).await) });
 }
 
-pub(super) fn invite(_: &Client, feature: &DeviceFeature, params: DeviceInviteParams, responder: Responder) {
+pub(super) fn invite(
+    client: &Client,
+    feature: &DeviceFeature,
+    params: DeviceInviteParams,
+    responder: Responder,
+) {
     let mut result = DeviceInviteResult {
         code: None,
         expires_at: None,
@@ -37,7 +42,10 @@ pub(super) fn invite(_: &Client, feature: &DeviceFeature, params: DeviceInvitePa
     };
     let invited = Invited {
         label: params.label,
-        person: params.person,
+        // A browser that another owner lets in is not the user's own.
+        person: params
+            .person
+            .or_else(|| client.actor().person().map(|person| person.name.clone())),
     };
     if feature.wants_code {
         match feature.devices.invite(invited) {

@@ -27,7 +27,7 @@ pub(crate) struct Changes {
 
 pub(super) async fn fork(client: &Client, params: ThreadForkParams, responder: Responder) {
     let thread_id = params.thread_id.clone();
-    let (point, changes) = match read(params) {
+    let (point, changes) = match read(client, params) {
         Ok(read) => read,
         Err(error) => return refuse(responder, error),
     };
@@ -75,7 +75,7 @@ pub(crate) async fn served(client: &Client, snapshot: &Snapshot) -> ThreadResult
     }
 }
 
-pub(crate) fn read(params: ThreadForkParams) -> Result<(ForkPoint, Changes), RpcError> {
+pub(crate) fn read(client: &Client, params: ThreadForkParams) -> Result<(ForkPoint, Changes), RpcError> {
     if params.ephemeral == Some(true) {
         return Err(RpcError::invalid_params(
             "Every thread is stored: 'ephemeral' must not be true.",
@@ -102,7 +102,9 @@ pub(crate) fn read(params: ThreadForkParams) -> Result<(ForkPoint, Changes), Rpc
         },
     };
     let changes = Changes {
-        identity: params.identity.map(lifecycle::identity),
+        identity: params
+            .identity
+            .map(|identity| lifecycle::identity(client, identity)),
         config: params.config.as_ref().map(lifecycle::config_of).transpose()?,
         display_name: params.display_name.filter(|name| !name.trim().is_empty()),
         tools: dynamic::declared_in(params.dynamic_tools.unwrap_or_default())?,

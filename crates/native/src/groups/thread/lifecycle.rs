@@ -71,7 +71,7 @@ pub(crate) async fn requested(
 ) -> Result<(NewThread, Arc<[DynamicTool]>), RpcError> {
     let tools = dynamic::declared_in(params.dynamic_tools.unwrap_or_default())?;
     let config = params.config.as_ref().map(config_of).transpose()?;
-    let mut identity = identity(params.identity);
+    let mut identity = identity(client, params.identity);
     if let Some(path) = identity.workspace_path.take() {
         identity.workspace_path = Some(client.threads().normal_path_in_time(path).await);
     }
@@ -259,7 +259,7 @@ pub(super) async fn configure(client: &Client, params: ThreadConfigUpdateParams,
     .await;
 }
 
-/// Takes the members of a Thread's configuration that only owners set from the present one: somebody else who replaces the
+/// Takes the members of a Thread's configuration that only owners set from the present one: another person who replaces the
 /// rest of it must not drop them either.
 async fn take_owned_members(client: &Client, thread: &str, config: &mut ThreadConfig) -> Option<CoreError> {
     let snapshot = async {
@@ -340,11 +340,13 @@ pub(crate) fn config_of(config: &ThreadConfiguration) -> Result<bobbin_model::Th
     convert::config_in(config).ok_or_else(|| RpcError::invalid_params("'config' cannot be used."))
 }
 
-pub(crate) fn identity(identity: SessionIdentity) -> Identity {
+/// Returns the identity of a new Thread. Only owners name another folder: answers say which instructions lie there.
+pub(crate) fn identity(client: &Client, identity: SessionIdentity) -> Identity {
+    let is_owner = client.actor().may(Need::Own);
     Identity {
         channel_name: identity.channel_name,
         user_id: identity.user_id,
         channel_context: identity.channel_context,
-        workspace_path: identity.workspace_path,
+        workspace_path: identity.workspace_path.filter(|_| is_owner),
     }
 }

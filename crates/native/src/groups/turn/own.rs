@@ -13,7 +13,7 @@ use crate::errors;
 /// Returns the id of the Turn that a client may stop or steer: the one with this id, or the one that runs if the id is empty.
 ///
 /// # Errors
-/// It is somebody else's, or it does not run.
+/// It is another person's, or it does not run.
 pub(super) async fn check_turn(
     client: &Client,
     thread: &ThreadHandle,
@@ -35,7 +35,7 @@ pub(super) async fn check_turn(
 /// Checks that a client may change these entries of the queue. Unknown ones are refused later.
 ///
 /// # Errors
-/// One is somebody else's.
+/// One is another person's.
 pub(super) async fn check_queued(
     client: &Client,
     thread: &ThreadHandle,
