@@ -114,8 +114,7 @@ fn value(member: &str) -> Value {
         "requireApprovalOutsideWorkspace" => json!(false),
         "workspaceOverride" => json!("/"),
         "engine" => json!("other"),
-        "agentControlToolAccess" => json!("full"),
-        "sandbox" => json!("full"),
+        "agentControlToolAccess" | "sandbox" => json!("full"),
         "allow" | "toolAllowList" | "toolDenyList" | "mcpServers" | "allowedAgentControlTools" => json!([]),
         other => panic!("{other} has no value here"),
     }

@@ -24,10 +24,13 @@ impl Connections for NodeClients {
     fn serve(&self, transport: Transport, caller: Caller) -> BoxFuture<'static, ()> {
         let shared = self.0.clone();
         async move {
-            let own = |_| match caller.actor.is_owner() {
-                true => handlers(&shared),
-                // The others watch.
-                false => Handlers::new(),
+            let own = |_| {
+                if caller.actor.is_owner() {
+                    handlers(&shared)
+                } else {
+                    // The others watch.
+                    Handlers::new()
+                }
             };
             let peer = match Peer::start(transport, PeerOptions::default(), own) {
                 Ok(peer) => peer,
