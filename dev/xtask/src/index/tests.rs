@@ -92,15 +92,26 @@ const HARMLESS: [&str; 21] = [
     "forward/start",
     "forward/stop",
 ];
-/// Requests that read secrets.
-const SECRET: [&str; 7] = [
-    "mcp/list",
-    "mcp/get",
+/// Requests that read secrets, or what belongs to the owner alone.
+const SECRET: [&str; 18] = [
     "config/read",
-    "provider/list",
-    "externalChannel/list",
+    "device/list",
     "externalChannel/get",
+    "externalChannel/list",
     "externalChannel/logs",
+    "forward/list",
+    "git/fetch/plan",
+    "git/pullRequest/plan",
+    "git/push/plan",
+    "hooks/list",
+    "mcp/get",
+    "mcp/list",
+    "mcp/prompt/get",
+    "mcp/resource/list",
+    "mcp/resource/read",
+    "mcpServer/resource/read",
+    "provider/list",
+    "subagent/profiles/list",
 ];
 
 #[test]
