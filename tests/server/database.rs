@@ -439,23 +439,8 @@ async fn a_client_of_any_node_reaches_the_machine_that_serves_its_workspace() {
     let join = ["workspace", "add", "--name", "pot", "--join", &id];
     assert!(other.run(&join).await.status.success());
     let mut second = node_of(other.bobbin(&["node", "--listen", "ws://127.0.0.1:0"]));
-    let at = async |workspace: &Workspace, path: &str| {
-        let record = workspace.state().join("node.lock");
-        let token = String::from_utf8(workspace.run(&["token"]).await.stdout).unwrap();
-        let listens = async {
-            loop {
-                let text = std::fs::read_to_string(&record).unwrap_or_default();
-                let record: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-                if let Some(address) = record["address"].as_str() {
-                    break format!("{address}{path}?token={}", token.trim());
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, listens).await.unwrap()
-    };
-    let near = at(&one, "/w/tea/ws").await;
-    let far = at(&other, "/w/pot/ws").await;
+    let near = node_address(&one, "/w/tea/ws").await;
+    let far = node_address(&other, "/w/pot/ws").await;
     let mut near = Client::ready(Link::web_socket(&near).await, "near", rich()).await;
     let thread = near.start_thread().await;
     let mut client = Client::ready(Link::web_socket(&far).await, "far", rich()).await;
@@ -473,7 +458,7 @@ async fn a_client_of_any_node_reaches_the_machine_that_serves_its_workspace() {
     assert!(!other.path().join("here").exists());
 
     // The token of a user of that node is not the nodes' key.
-    let forged = at(&one, &format!("/relay/{id}/native")).await;
+    let forged = node_address(&one, &format!("/relay/{id}/native")).await;
     assert!(tokio_tungstenite::connect_async(&forged).await.is_err());
 
     // The machine is lost: the client comes back through the same node, which serves the workspace then.
@@ -512,4 +497,21 @@ async fn a_client_of_any_node_reaches_the_machine_that_serves_its_workspace() {
     assert!(other.path().join("two").exists(), "the question went on there");
     signal(second.id().unwrap(), nix::sys::signal::Signal::SIGTERM);
     assert!(second.wait().await.unwrap().success());
+}
+
+/// Returns the address of a path at a machine's node, once it listens, with the token of its user.
+async fn node_address(workspace: &Workspace, path: &str) -> String {
+    let record = workspace.state().join("node.lock");
+    let token = String::from_utf8(workspace.run(&["token"]).await.stdout).unwrap();
+    let listens = async {
+        loop {
+            let text = std::fs::read_to_string(&record).unwrap_or_default();
+            let record: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+            if let Some(address) = record["address"].as_str() {
+                break format!("{address}{path}?token={}", token.trim());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, listens).await.unwrap()
 }

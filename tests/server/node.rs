@@ -556,11 +556,19 @@ async fn commands_find_the_node_and_a_second_one_is_refused() {
     assert!(removed.stdout.ends_with(b"/pot stay\n"), "{removed:?}");
     let mut node = node;
     node.child.kill().await.unwrap();
-    node.home.run(&["stop", "--all"]).await;
-    let open = node
-        .home
-        .run(&["open", "--print", "--workspace", path.to_str().unwrap()])
-        .await;
-    let said = String::from_utf8_lossy(&open.stderr);
+    // A server that the node was just starting is there a moment later.
+    let said = async {
+        loop {
+            node.home.run(&["stop", "--all"]).await;
+            let open = node
+                .home
+                .run(&["open", "--print", "--workspace", path.to_str().unwrap()])
+                .await;
+            if !open.status.success() {
+                break String::from_utf8_lossy(&open.stderr).into_owned();
+            }
+        }
+    };
+    let said = tokio::time::timeout(PATIENCE, said).await.unwrap();
     assert!(said.contains("`bobbin node`"), "{said}");
 }
