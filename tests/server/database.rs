@@ -439,6 +439,14 @@ async fn a_client_of_any_node_reaches_the_machine_that_serves_its_workspace() {
     let join = ["workspace", "add", "--name", "pot", "--join", &id];
     assert!(other.run(&join).await.status.success());
     let mut second = node_of(other.bobbin(&["node", "--listen", "ws://127.0.0.1:0"]));
+    let both = async {
+        while database.query("any", "SELECT count(*) FROM node").trim() != "2" {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, both)
+        .await
+        .expect("both nodes are there");
     let near = node_address(&one, "/w/tea/ws").await;
     let far = node_address(&other, "/w/pot/ws").await;
     let mut near = Client::ready(Link::web_socket(&near).await, "near", rich()).await;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use bobbin_model::{ApprovalPolicy, Decision, Scope, StandingAnswer, ThreadId, TurnFeatures};
 use bobbin_store::step::{Step, reached};
-use bobbin_store::{Store, StoreStats};
+use bobbin_store::{Store, StoreError, StoreStats};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -212,6 +212,8 @@ impl Threads {
                         threads.failed.lock().remove(&id);
                         return;
                     }
+                    // It is loaded soon after the lease is renewed.
+                    Err(CoreError::Store(source)) if matches!(*source, StoreError::NotHeld) => continue,
                     Err(error) => tracing::error!(thread = %id, %error, "cannot take up an open turn"),
                 }
                 pause = (pause * 2).min(LAST_RETRY);
@@ -263,8 +265,12 @@ impl Threads {
         thread.open() > 0 || !self.open_questions(thread.id()).is_empty()
     }
 
-    /// Whether an engine works: a Turn has not ended, and waits neither for a user nor for a subagent.
+    /// Whether an engine works: a Turn has not ended, and waits neither for a user nor for a subagent. A Thread that is to be
+    /// loaded again may have one.
     pub fn is_working(&self) -> bool {
+        if !self.failed.lock().is_empty() {
+            return true;
+        }
         let cells = self.live.lock();
         let live: Vec<_> = cells.values().filter_map(|cell| cell.get()).collect();
         live.iter().filter(|thread| thread.has_turn()).any(|thread| {

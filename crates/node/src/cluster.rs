@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_store_postgres::{Announcement, Holder, LeaseRow, Nodes};
+use bobbin_store_postgres::{Announcement, Holder, Nodes};
 use bobbin_transport::NodeKey;
 use tokio::time::{Instant, sleep};
 
@@ -69,13 +69,13 @@ impl Member {
         }
     }
 
-    /// Says that the node is there, and takes over what has been abandoned. `taken_over` has the workspaces for which it has
-    /// just done so.
+    /// Says that the node is there, and takes over what has been abandoned. `taken_over` has the losses, by workspace
+    /// and fence, for which it has just done so.
     async fn look(
         &self,
         shared: &Arc<Shared>,
         key: &NodeKey,
-        taken_over: &mut HashMap<String, Instant>,
+        taken_over: &mut HashMap<(String, i64), Instant>,
     ) -> anyhow::Result<()> {
         if key.get().is_none() {
             key.set(self.nodes.relay_key().await?);
@@ -91,12 +91,12 @@ impl Member {
         let ids: Vec<String> = named.iter().filter_map(|named| named.id.clone()).collect();
         let leases = self.nodes.leases(&ids).await?;
         taken_over.retain(|_, at| at.elapsed() < AGAIN);
-        let is_abandoned = |lease: &&LeaseRow| lease.is_abandoned(&self.own.id);
-        for lease in leases.iter().filter(is_abandoned) {
-            if taken_over.contains_key(&lease.workspace) {
+        for lease in leases.iter().filter(|lease| lease.is_abandoned()) {
+            let loss = (lease.workspace.clone(), lease.fence);
+            if taken_over.contains_key(&loss) {
                 continue;
             }
-            taken_over.insert(lease.workspace.clone(), Instant::now());
+            taken_over.insert(loss, Instant::now());
             let is_it = |id: &String| *id == lease.workspace;
             let Some(named) = named.iter().find(|named| named.id.as_ref().is_some_and(is_it)) else {
                 continue;
@@ -104,7 +104,7 @@ impl Member {
             tracing::warn!(
                 name = named.name,
                 machine = lease.machine,
-                "the machine that served a workspace is gone: this one takes over"
+                "the server of a workspace is gone: this machine takes over"
             );
             match shared.workspace(named) {
                 Ok(workspace) => shared.supervisors.supervise(shared, &workspace),

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_local::{CONTROL_WAIT, Dialect, Hello, join};
+use bobbin_local::{CONTROL_WAIT, Dialect, Hello, JoinError, LaunchError, join};
 use bobbin_peer::{CallError, Handlers, Peer, PeerOptions};
+use bobbin_server::exit::TAKEN;
 use bobbin_workspace::Workspace;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -22,6 +23,8 @@ const STARTS: usize = 2;
 /// Pause before a server is started again, at first and at most. It doubles while servers end within [`LASTING`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_mins(5);
+/// Longest pause before a server is started again whose database may be back.
+const LAST_PAUSE_OF_START: Duration = Duration::from_secs(5);
 /// How long a server runs that has started well.
 const LASTING: Duration = Duration::from_mins(1);
 
@@ -68,6 +71,7 @@ async fn run(shared: &Shared, workspace: &Workspace) {
     let mut pause = FIRST_PAUSE;
     loop {
         let since = Instant::now();
+        let mut longest = LAST_PAUSE;
         match one(shared, workspace).await {
             Ok(Ended::InOrder) => return,
             // Taken out of the list meanwhile.
@@ -75,17 +79,30 @@ async fn run(shared: &Shared, workspace: &Workspace) {
             Ok(Ended::Lost) => {
                 tracing::warn!(root = %workspace.root.display(), "a server has ended badly and is started again");
             }
-            // The next client sees the reason.
+            Err(error) if is_elsewhere(&error) => {
+                return tracing::info!(root = %workspace.root.display(), "another machine serves a workspace");
+            }
+            // Its database may be back later. Without one, the next client sees the reason.
             Err(error) => {
-                return tracing::warn!(root = %workspace.root.display(), "a server is not started: {error:#}");
+                tracing::warn!(root = %workspace.root.display(), "a server is not started: {error:#}");
+                if shared.settings.member.is_none() || workspace.name().is_none() {
+                    return;
+                }
+                longest = LAST_PAUSE_OF_START;
             }
         }
         if since.elapsed() > LASTING {
             pause = FIRST_PAUSE;
         }
         sleep(pause).await;
-        pause = (pause * 2).min(LAST_PAUSE);
+        pause = (pause * 2).min(longest);
     }
+}
+
+/// Whether a server was not started because another machine serves its workspace.
+fn is_elsewhere(error: &anyhow::Error) -> bool {
+    let refused = error.downcast_ref::<JoinError>();
+    matches!(refused, Some(JoinError::Launch(LaunchError::Refused { code, .. })) if *code == TAKEN)
 }
 
 /// How a server ended.

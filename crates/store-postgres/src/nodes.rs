@@ -52,9 +52,9 @@ pub struct LeaseRow {
 }
 
 impl LeaseRow {
-    /// Whether its holder went away and did not give it up, so that another node is to go on with the workspace.
-    pub fn is_abandoned(&self, by_others_than: &str) -> bool {
-        self.remaining < 0.0 && !self.holder.is_empty() && self.holder != by_others_than
+    /// Whether its holder went away and did not give it up, so that a node is to go on with the workspace.
+    pub fn is_abandoned(&self) -> bool {
+        self.remaining < 0.0 && !self.holder.is_empty()
     }
 }
 

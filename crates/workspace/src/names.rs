@@ -243,4 +243,21 @@ mod tests {
         let refused = state.add_name(&wrong, Some("cup")).unwrap_err().to_string();
         assert!(refused.contains("not UTF-8"), "{refused}");
     }
+
+    #[test]
+    fn a_workspace_is_joined_once_on_a_machine_however_its_id_is_spelled() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let (one, other) = (workspace(&top, "one"), workspace(&top, "other"));
+        let id = "3f2a7c10-9d0b-4c1e-8a55-0d7b6c0e1f2a";
+        one.join(&id.to_uppercase()).unwrap();
+        assert_eq!(one.id().unwrap(), id);
+        one.join(id).unwrap();
+        let refused = |joined: Result<(), WorkspaceError>| joined.unwrap_err().to_string();
+        assert!(refused(other.join(id)).contains("has that id on this machine"));
+        assert!(refused(other.join("tea")).contains("is no id"));
+        other.make_folder().unwrap();
+        let own = other.id().unwrap();
+        assert!(refused(other.join("3f2a7c10-9d0b-4c1e-8a55-0d7b6c0e1f2b")).contains(&own));
+    }
 }

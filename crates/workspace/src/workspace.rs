@@ -161,16 +161,17 @@ impl Workspace {
     /// It has another id already, another folder of this machine has that id, `id` is none, or the state cannot be written.
     pub fn join(&self, id: &str) -> Result<(), WorkspaceError> {
         let refused = |text: String| Err(WorkspaceError::Refused(text));
-        if Uuid::parse_str(id).is_err() {
+        let Ok(id) = Uuid::parse_str(id) else {
             return refused(format!(
                 "{id} is no id of a workspace; `bobbin workspace list` prints them"
             ));
-        }
+        };
+        let id = id.to_string();
         for (root, folder) in self.state.workspaces()? {
             match state::id_in(&folder) {
                 Some(other) if root == self.root && other != id => {
                     return refused(format!(
-                        "{} has the id {other} already; a folder that has conversations cannot take others",
+                        "{} has the id {other} already; a folder cannot have the conversations of two workspaces",
                         root.display()
                     ));
                 }
