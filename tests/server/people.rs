@@ -41,7 +41,7 @@ async fn has_bubblewrap(workspace: &Workspace) -> bool {
     false
 }
 
-/// Gives somebody a role and returns a token.
+/// Gives a person a role and returns a token.
 async fn admit(workspace: &Workspace, name: &str, role: &str) -> String {
     run(workspace, &["people", "add", name, "--role", role]).await;
     run(workspace, &["token", "--for", name]).await
