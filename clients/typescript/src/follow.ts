@@ -75,6 +75,8 @@ export class Follow {
       if (!isCurrent() || error instanceof ConnectionError) return;
       const isGone = error instanceof RpcError && error.code === ErrorCode.threadNotFound;
       this.follower.failed(error instanceof Error ? error.message : String(error), isGone);
+      // What comes until the next attempt is beyond a gap, so that it reads the Thread.
+      this.#cursor = undefined;
       if (!isGone) this.#retry = setTimeout(() => void this.start(), RETRY_MS);
     }
   }

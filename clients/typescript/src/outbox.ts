@@ -62,9 +62,14 @@ export class Outbox {
     });
   }
 
-  /** Sends what waits on a new connection. */
+  /**
+   * Sends what waits on a new connection, subscriptions first: a Turn that is started before its Thread is subscribed
+   * to sends events beyond those that were missed.
+   */
   connected(connection: Connection): void {
     this.#connection = connection;
+    const isFirst = ({ method }: Pending) => OF_CONNECTION.has(method);
+    this.#waiting = [...this.#waiting.filter(isFirst), ...this.#waiting.filter((one) => !isFirst(one))];
     this.#pump();
   }
 

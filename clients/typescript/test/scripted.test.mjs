@@ -270,6 +270,46 @@ test("what was missed is replayed behind the cursor, or read where that cannot b
   assert.deepEqual(cursors, [undefined, 20, 39]);
 });
 
+test("a Thread is subscribed to before a Turn in it is started again", async (t) => {
+  const answers = {
+    "thread/subscribe": ({ afterSeq }) => ({ seq: 20, ...(afterSeq !== undefined && { mode: "replay" }) }),
+    "thread/read": () => ({ thread: thread([]), seq: 20 }),
+    "turn/start": (_params, socket) => {
+      if (server.sockets.length > 1) return { turn: turn() };
+      socket.terminate();
+      return null;
+    },
+  };
+  const server = await scripted(t, answers);
+  const own = await client(t, server.url);
+  await own.openThread("t").ready();
+  const before = server.seen.length;
+  await own.request("turn/start", { threadId: "t", input: [] });
+  const again = server.seen.slice(before).map(({ method }) => method);
+  const kept = again.filter((method) => method === "turn/start" || method === "thread/subscribe");
+  assert.deepEqual(kept, ["turn/start", "thread/subscribe", "turn/start"]);
+});
+
+test("a Thread whose subscription was refused is read", async (t) => {
+  const cursors = [];
+  const answers = {
+    "thread/subscribe": ({ afterSeq }) => {
+      cursors.push(afterSeq);
+      if (server.sockets.length === 2 && cursors.length === 2) return refused;
+      return { seq: 20 };
+    },
+    "thread/read": () => ({ thread: thread([]), seq: 20 }),
+  };
+  const refused = { error: { code: -32603, message: "not now" } };
+  const server = await scripted(t, answers);
+  const own = await client(t, server.url);
+  const store = await own.openThread("t").ready();
+  server.sockets.at(-1).terminate();
+  await until(store, ({ phase }) => phase === "failed");
+  await until(store, ({ phase }) => phase === "live");
+  assert.deepEqual(cursors, [undefined, 20, undefined]);
+});
+
 test("listeners get each message once, also when a replay overlaps what has come", async (t) => {
   const overlap = (socket) => {
     for (const seq of [10, 20]) socket.notify("item/agentMessage/delta", delta(`${seq} `, seq));

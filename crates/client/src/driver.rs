@@ -417,9 +417,10 @@ impl Driver {
         let Some(error) = remote(error) else {
             return;
         };
-        if self.current(&thread, life).is_none() {
+        let Some(follow) = self.current(&thread, life) else {
             return;
-        }
+        };
+        follow.refused();
         let is_gone = error.code == ErrorCode::ThreadNotFound.code();
         let why = error.message.to_string();
         let event = Event::NotFollowed {

@@ -79,6 +79,11 @@ impl Follow {
         }
     }
 
+    /// The subscription was refused. What comes until the next one is beyond a gap, so that it reads the Thread.
+    pub(crate) fn refused(&mut self) {
+        self.cursor = None;
+    }
+
     /// Takes the number up to which the Thread was read.
     pub(crate) fn read(&mut self, seq: Option<u64>) -> Next {
         self.cursor = seq;
@@ -146,6 +151,18 @@ mod tests {
         assert!(!follow.is_current(1));
         assert_eq!(follow.receive(message(7)), None);
         assert_eq!(numbers(follow.subscribed(true)), [7]);
+    }
+
+    #[test]
+    fn after_a_refused_subscription_the_thread_is_read() {
+        let mut follow = Follow::new(20);
+        follow.subscribe();
+        follow.subscribed(false);
+        follow.read(Some(5));
+        assert_eq!(follow.subscribe(), (2, Some(5)));
+        follow.refused();
+        assert_eq!(follow.receive(message(9)), None);
+        assert_eq!(follow.subscribe(), (3, None));
     }
 
     #[test]
