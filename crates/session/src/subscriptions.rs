@@ -322,9 +322,13 @@ impl Subscriptions {
             Read::Gone { .. } => batch.broken = Some(Broken::TooFarBehind),
             Read::Entries { entries, next } => {
                 batch.moved |= !entries.is_empty();
-                batch
-                    .news
-                    .extend(entries.into_iter().filter(|frame| !self.covers(frame)));
+                for frame in entries {
+                    if self.covers(&frame) {
+                        self.promise(&frame);
+                    } else {
+                        batch.news.push(frame);
+                    }
+                }
                 self.everyone = Some(next);
                 self.covered.retain(|covered| covered.until_everyone >= next);
             }
@@ -339,6 +343,16 @@ impl Subscriptions {
             || self.covered.iter().any(|covered| {
                 covered.thread == frame.thread && (covered.from..covered.next).contains(&frame.seq)
             })
+    }
+
+    /// Keeps a cursor until it has taken the twin of this broadcast, which the Thread's log shows a moment later. Else it
+    /// would be lost if the client unsubscribed in that moment.
+    fn promise(&mut self, frame: &Frame) {
+        if let Some(subscription) = self.threads.get_mut(&frame.thread)
+            && subscription.next <= frame.seq
+        {
+            subscription.promised = subscription.promised.max(frame.seq);
+        }
     }
 
     /// Whether the client follows a Thread.

@@ -1,6 +1,9 @@
 //! A client is sent every frame once, in order, whatever it follows and however slowly it reads.
 
-use bobbin_model::Seq;
+use std::sync::Arc;
+
+use bobbin_core::{Frame, FrameBody, View};
+use bobbin_model::{Event, Seq, UnixMillis};
 use bobbin_session::{Lifetime, Start};
 
 use crate::support::{PATIENCE, enqueue, server, start};
@@ -62,6 +65,41 @@ async fn a_subscriber_is_sent_every_event_once_and_others_only_news() {
         .map(|line| line.split(' ').next_back().unwrap_or_default())
         .collect();
     assert_eq!(news, ["threadStarted", "planUpdated", "planUpdated"], "{lines:?}");
+    server.threads.stop().await;
+}
+
+/// A broadcast is in two logs, the workspace's first. A client that unsubscribes in between gets it too.
+#[tokio::test]
+async fn a_client_that_unsubscribes_while_a_broadcast_is_shown_gets_it() {
+    let server = server().await;
+    let mut client = server.client("one");
+    let thread = server.thread().await;
+    client.until("threadStarted").await;
+    client.subscribe(&thread);
+    let log = thread.log();
+    let frame = Arc::new(Frame::new(
+        thread.id().clone(),
+        log.visible().next(),
+        UnixMillis(0),
+        FrameBody::Recorded(Arc::new(Event::ThreadDeleted)),
+        View::None,
+        0,
+    ));
+    let everyone = server.threads.broadcasts().log();
+    everyone.append(|_| frame.clone());
+    everyone.show(everyone.appended());
+    let other = server.thread().await;
+    client.until("threadStarted").await;
+    client.session.unsubscribe(thread.id());
+    log.append(|_| frame.clone());
+    log.show(log.appended());
+    start(&other, "plan Tea").await;
+    let lines = client.until("planUpdated").await;
+    let deleted = lines
+        .iter()
+        .filter(|line| line.ends_with("threadDeleted"))
+        .count();
+    assert_eq!(deleted, 1, "{lines:?}");
     server.threads.stop().await;
 }
 
