@@ -183,6 +183,8 @@ test("a place that a text names is a link to the file", async ({ page, bench }) 
   await page.getByRole("link", { name: "src/kettle.rs:3" }).click();
   await expect(page.locator(".file-lines .found")).toContainText("let hot");
   await page.goBack();
+  // The text is drawn once more when the server has said which places there are; a click in between is lost.
+  await expect(page.getByRole("link", { name: "src/kettle.rs:3" })).toBeVisible();
   await page.getByRole("link", { name: "the kettle" }).click();
   await expect(page.locator(".file-lines .found")).toContainText("95");
 });
