@@ -55,8 +55,8 @@ enum Action {
     Show {
         /// Its id.
         id: String,
-        /// The last so many turns.
-        #[arg(long, value_name = "N", default_value_t = 20)]
+        /// The last so many turns, at most 100; `threads export` writes all.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
         turns: u32,
     },
     /// Give a thread another title.
@@ -267,7 +267,7 @@ fn line(thread: &ThreadSummary) -> String {
 }
 
 async fn show(client: &Client, id: &str, turns: u32, as_json: bool) -> anyhow::Result<()> {
-    let params = json!({ "threadId": id, "includeTurns": true, "turnLimit": turns.clamp(1, 100) });
+    let params = json!({ "threadId": id, "includeTurns": true, "turnLimit": turns });
     let read: Value = call(client, "thread/read", &params).await?;
     if as_json {
         console::data(&read);
