@@ -157,3 +157,42 @@ async fn nothing_outside_of_the_folder_and_nothing_that_rules_hide_is_shown() {
         assert_eq!(answer["error"]["code"], -32602, "{query:?}");
     }
 }
+
+#[tokio::test]
+async fn a_file_is_put_into_the_folder() {
+    let workspace = Workspace::new();
+    let root = workspace.path();
+    for directory in [".git", "src"] {
+        std::fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    std::fs::write(root.join("src/lid.rs"), "old").unwrap();
+    std::os::unix::fs::symlink(root.join(".git"), root.join("alias")).unwrap();
+    std::os::unix::fs::symlink("/tmp", root.join("away")).unwrap();
+    let running = workspace.web_socket();
+    let mut client = running.client("ada").await;
+
+    let put = json!({ "path": "src/new/pot.txt", "data": "dGVh", "clientRequestId": "one" });
+    for _ in 0..2 {
+        let written = client.call("workspace/files/write", put.clone()).await;
+        assert_eq!(written, json!({ "path": "src/new/pot.txt" }));
+    }
+    assert_eq!(std::fs::read(root.join("src/new/pot.txt")).unwrap(), b"tea");
+
+    for (path, data, why) in [
+        ("src/lid.rs", "dGVh", "src/lid.rs is there already. Choose another name."),
+        (".git/hooks/x", "dGVh", "belongs to git or to the server."),
+        ("alias/x", "dGVh", "belongs to git or to the server."),
+        ("src/.craft/config.json", "dGVh", "belongs to git or to the server."),
+        ("../x", "dGVh", "lies outside of the folder."),
+        ("away/x", "dGVh", "lies outside of the folder."),
+        (".vscode/tasks.json", "dGVh", "is a file that other programs run"),
+        ("x", "?", "'data' is not base64."),
+        ("x", &"AAAA".repeat((2 << 20) / 3 + 1), "A file may have 2 MiB."),
+    ] {
+        let params = json!({ "path": path, "data": data });
+        let error = client.error("workspace/files/write", params).await;
+        let message = error["data"]["detail"].as_str().unwrap_or_default();
+        assert!(error["code"] == -32602 && message.contains(why), "{path}: {error}");
+    }
+    assert_eq!(std::fs::read(root.join("src/lid.rs")).unwrap(), b"old");
+}

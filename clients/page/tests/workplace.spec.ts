@@ -177,6 +177,19 @@ test("files are found, opened at a line, and asked about", async ({ page, bench 
   await field(page).fill("");
 });
 
+test("files are added to the folder, and one that is there stays as it is", async ({ page, bench }) => {
+  repository(bench);
+  await page.goto("/#/files/src%2Fkettle.rs");
+  const chosen = page.locator('.browser-nav input[type="file"]');
+  await expect(page.getByRole("button", { name: "Add files to src" })).toBeVisible();
+  await chosen.setInputFiles({ name: "cup.txt", mimeType: "text/plain", buffer: Buffer.from("Earl Grey\n") });
+  await expect(page.locator(".file-lines")).toContainText("Earl Grey");
+  await expect(page.getByRole("list", { name: "src" }).getByRole("link", { name: "cup.txt" })).toBeVisible();
+  expect(readFileSync(join(bench.workspace, "src/cup.txt"), "utf8")).toBe("Earl Grey\n");
+  await chosen.setInputFiles({ name: "kettle.rs", mimeType: "text/plain", buffer: Buffer.from("mine") });
+  await expect(page.getByText("src/kettle.rs is there already. Choose another name.")).toBeVisible();
+});
+
 test("a place that a text names is a link to the file", async ({ page, bench }) => {
   repository(bench);
   await page.goto("/#/files/README.md");

@@ -64,6 +64,7 @@ export const ONCE: ReadonlySet<string> = new Set([
   "git/fastForward",
   "git/push",
   "git/pullRequest",
+  "workspace/files/write",
   "worktree/createAndStart",
   "worktree/createAndFork",
   "worktree/apply",

@@ -4,15 +4,17 @@ use bobbin_native::client::{Client, environment, refuse};
 use bobbin_native_wire::RpcError;
 use bobbin_native_wire::file::types::{
     WorkspaceFilesFindParams, WorkspaceFilesGrepParams, WorkspaceFilesListParams, WorkspaceFilesReadParams,
+    WorkspaceFilesWriteParams,
 };
 use bobbin_peer::Responder;
 use serde::Serialize;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::Browse;
 use crate::folder::Folder;
-use crate::{find, grep, read};
+use crate::{find, grep, read, write};
 
 pub(crate) async fn find(
     client: &Client,
@@ -60,6 +62,41 @@ pub(crate) async fn grep(
         work,
     )
     .await;
+}
+
+pub(crate) async fn write(
+    client: &Client,
+    all: &Browse,
+    params: WorkspaceFilesWriteParams,
+    responder: Responder,
+) {
+    let Some((environment, responder)) = environment(client, params.thread_id.as_deref(), responder).await
+    else {
+        return;
+    };
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let permits = all.reads.clone();
+    tokio::spawn(async move {
+        let folder = Folder {
+            root: environment.root,
+            policy: environment.policy,
+            cancelled: CancellationToken::new(),
+        };
+        let Ok(_permit) = permits.acquire_owned().await else {
+            return first.err(RpcError::internal_error("The server ends."));
+        };
+        let writing = tokio::task::spawn_blocking(move || write::write(&folder, &params.path, &params.data));
+        match writing.await {
+            Ok(Ok(result)) => first.ok(&result),
+            Ok(Err(error)) => first.err(error),
+            Err(error) => {
+                tracing::error!(%error, "a file could not be written");
+                first.err(RpcError::internal_error("The file could not be written."));
+            }
+        }
+    });
 }
 
 /// Answers with what `work` finds in the folder of a Thread, or in the workspace.

@@ -1,4 +1,4 @@
-//! `workspace/files/*`: the files of the workspace for users: found by name and by content, listed and read.
+//! `workspace/files/*`: the files of the workspace for users: found by name and by content, listed, read, and put there.
 //!
 //! Nothing outside of the folder is shown, nothing of git and of the server, and nothing that the rules would refuse an
 //! agent, or ask about: files with secrets are for an editor.
@@ -8,6 +8,7 @@ mod folder;
 mod grep;
 mod handlers;
 mod read;
+mod write;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use bobbin_native::group::{Group, rows};
 use bobbin_native_wire::file::types::{
     WorkspaceFilesFindParams, WorkspaceFilesFindResult, WorkspaceFilesGrepParams, WorkspaceFilesGrepResult,
     WorkspaceFilesListParams, WorkspaceFilesListResult, WorkspaceFilesReadParams, WorkspaceFilesReadResult,
+    WorkspaceFilesWriteParams, WorkspaceFilesWriteResult,
 };
 use tokio::sync::Semaphore;
 
@@ -62,6 +64,10 @@ static GROUP: Group = Group {
             [ThreadNotFound] wait_with(of Browse) handlers::grep, needs Read:
             "Extension: finds lines of files by their text.",
             test "server/files: a_folder_is_listed_read_and_searched";
+        request "workspace/files/write" (WorkspaceFilesWriteParams => WorkspaceFilesWriteResult)
+            [ThreadNotFound] wait_with(of Browse) handlers::write, needs Approve:
+            "Extension: puts a new file into the folder. One that is there stays as it is.",
+            test "server/files: a_file_is_put_into_the_folder";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<Browse>().is_some() {

@@ -1,12 +1,27 @@
 //! The files of the workspace: a tree, the search, and the file that is read.
 import type { WorkspaceFilesEntry } from "@bobbin/client";
-import { type FormEvent, type KeyboardEvent, useEffect, useState } from "react";
-import { links } from "../app/route";
+import {
+  type DragEvent,
+  type FormEvent,
+  type KeyboardEvent,
+  createContext,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
+import { go, links } from "../app/route";
+import { useClient, useMay } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { markedInLine } from "../text/marked";
 import { Icon } from "../ui/Icon";
+import { complain, say } from "../ui/toast";
 import { FileView } from "./FileView";
+import { type Put, put } from "./put";
 import "./files.css";
+
+/** How often the user has put files into the folder: the tree is read again. */
+const Round = createContext(0);
 
 /** Files of a search by name. */
 const NAMES = 20;
@@ -14,9 +29,37 @@ const NAMES = 20;
 export default function Browser({ path, line }: { path: string; line?: number }) {
   const [query, setQuery] = useState("");
   const [text, setText] = useState("");
+  const [round, setRound] = useState(0);
+  const client = useClient();
+  const mayPut = useMay("approver");
+  const chooser = useRef<HTMLInputElement>(null);
+  const here = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+
+  async function add(directory: string, files: readonly File[]) {
+    const write: Put = (params) => client.request("workspace/files/write", params);
+    try {
+      const last = await put(write, directory, files);
+      say(files.length === 1 ? `Added ${last}` : `Added ${files.length} files`);
+      if (last) go(links.file(last));
+    } catch (error) {
+      complain(error);
+    }
+    setRound((now) => now + 1);
+  }
+
+  function drop(event: DragEvent<HTMLElement>) {
+    event.preventDefault();
+    const row = (event.target as Element).closest<HTMLElement>("[data-directory]");
+    void add(row?.dataset.directory ?? "", [...event.dataTransfer.files]);
+  }
+
   return (
     <main className={path ? "browser has-file" : "browser"}>
-      <nav className="browser-nav" aria-label="Files">
+      <nav
+        className="browser-nav"
+        aria-label="Files"
+        {...(mayPut && { onDragOver: (event: DragEvent) => event.preventDefault(), onDrop: drop })}
+      >
         {!path && <h1 className="sr">Files</h1>}
         <div className="bar">
           <a className="btn plain icon only-narrow" href={links.home} aria-label="Back to the Threads">
@@ -42,12 +85,37 @@ export default function Browser({ path, line }: { path: string; line?: number })
               }}
             />
           </form>
+          {mayPut && (
+            <>
+              <button
+                type="button"
+                className="btn plain icon"
+                aria-label={`Add files to ${here || "the workspace"}`}
+                title={`Add files to ${here || "the workspace"}; or drop them on a directory`}
+                onClick={() => chooser.current?.click()}
+              >
+                <Icon name="plus" />
+              </button>
+              <input
+                ref={chooser}
+                type="file"
+                multiple
+                hidden
+                onChange={({ currentTarget }) => {
+                  void add(here, [...(currentTarget.files ?? [])]);
+                  currentTarget.value = "";
+                }}
+              />
+            </>
+          )}
         </div>
         <div className="browser-list">
           {query.trim() && <Found query={query.trim()} text={text} current={path} />}
           {/* What is open in the tree stays open during a search. */}
           <div hidden={query.trim() !== ""}>
-            <Directory path="" current={path} depth={0} />
+            <Round value={round}>
+              <Directory path="" current={path} depth={0} />
+            </Round>
           </div>
         </div>
       </nav>
@@ -113,11 +181,11 @@ function useSettled(text: string): string {
 }
 
 function Directory({ path, current, depth }: { path: string; current: string; depth: number }) {
-  const { data, error } = useRequest("workspace/files/list", path ? { path } : {});
+  const { data, error } = useRequest("workspace/files/list", path ? { path } : {}, true, useContext(Round));
   if (error) return <p className="note bad">{error}</p>;
   if (!data) return <p className="meta pad">Loading…</p>;
   return (
-    <ul className="tree" aria-label={path || "The workspace"}>
+    <ul className="tree" aria-label={path || "The workspace"} data-directory={path}>
       {data.entries.map((entry) => (
         <li key={entry.name}>
           <Entry entry={entry} path={path ? `${path}/${entry.name}` : entry.name} current={current} depth={depth} />
@@ -161,6 +229,7 @@ function Entry({
         type="button"
         className={look}
         style={style}
+        data-directory={path}
         aria-expanded={open}
         onClick={() => setOpen(!open)}
         onKeyDown={(event) => {

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::handshake::types::ClientRequestId;
+
 /// Parameters of `workspace/files/find`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +98,29 @@ pub struct WorkspaceFilesReadResult {
     pub media_type: Option<String>,
     /// Whether `text` is only the beginning.
     pub truncated: bool,
+}
+
+/// Parameters of `workspace/files/write`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceFilesWriteParams {
+    /// The Thread whose folder is meant; the workspace when left out.
+    pub thread_id: Option<String>,
+    /// The new file, relative to the folder, or absolute and in it. Its directories are made.
+    pub path: String,
+    /// Its bytes in base64, at most 2 MiB of them.
+    pub data: String,
+    /// Makes a repeated request safe.
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `workspace/files/write`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceFilesWriteResult {
+    /// Its path relative to the folder.
+    pub path: String,
 }
 
 /// Parameters of `workspace/files/grep`.
