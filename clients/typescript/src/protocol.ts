@@ -6368,6 +6368,24 @@ export interface WorkspaceFilesGrepResult {
   truncated: boolean;
 }
 
+/** Parameters of `workspace/files/write`. */
+export interface WorkspaceFilesWriteParams {
+  /** Makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Its bytes in base64, at most 2 MiB of them. */
+  data: string;
+  /** The new file, relative to the folder, or absolute and in it. Its directories are made. */
+  path: string;
+  /** The Thread whose folder is meant; the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `workspace/files/write`. */
+export interface WorkspaceFilesWriteResult {
+  /** Its path relative to the folder. */
+  path: string;
+}
+
 /** Params of `worktree/createAndStart`: those of `thread/start`, and of the worktree. */
 export interface WorktreeCreateAndStartParams {
   /** The branch, tag or commit to start from. Default: the commit that is checked out. */
@@ -6986,6 +7004,8 @@ export interface Requests {
   "workspace/files/read": { params: WorkspaceFilesReadParams; result: WorkspaceFilesReadResult };
   /** Extension: finds lines of files by their text. */
   "workspace/files/grep": { params: WorkspaceFilesGrepParams; result: WorkspaceFilesGrepResult };
+  /** Extension: puts a new file into the folder. One that is there stays as it is. */
+  "workspace/files/write": { params: WorkspaceFilesWriteParams; result: WorkspaceFilesWriteResult };
   /** Makes a worktree on a branch of its own, and a Thread that works in it. */
   "worktree/createAndStart": { params: WorktreeCreateAndStartParams; result: WorktreeCreateResult };
   /** Makes a worktree on a branch of its own, and a copy of a Thread that works in it. */

@@ -7222,6 +7222,29 @@ class WorkspaceFilesGrepResult(TypedDict):
     """Whether the search ended early: more matches, more files than 50,000, or 10 seconds."""
 
 
+class _WorkspaceFilesWriteParams(TypedDict):
+    data: str
+    """Its bytes in base64, at most 2 MiB of them."""
+    path: str
+    """The new file, relative to the folder, or absolute and in it. Its directories are made."""
+
+
+class WorkspaceFilesWriteParams(_WorkspaceFilesWriteParams, total=False):
+    """Parameters of `workspace/files/write`."""
+
+    clientRequestId: str
+    """Makes a repeated request safe."""
+    threadId: str
+    """The Thread whose folder is meant; the workspace when left out."""
+
+
+class WorkspaceFilesWriteResult(TypedDict):
+    """Result of `workspace/files/write`."""
+
+    path: str
+    """Its path relative to the folder."""
+
+
 class _WorktreeCreateAndStartParams(TypedDict):
     identity: SessionIdentity
     """The starter; `channelName` must not be blank."""
@@ -9445,7 +9468,7 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'git/pullRequest', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove', 'shell/open', 'alert/test'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/compact/start', 'thread/maintenance/interrupt', 'thread/rollback', 'turn/start', 'thread/shellCommand', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/queue/reorder', 'turn/queue/update', 'turn/steer', 'subagent/sendMessage', 'subagent/followupTask', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'automation/create', 'automation/update', 'automation/delete', 'automation/run', 'automation/runs/read', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update', 'git/commit', 'git/apply', 'git/fetch', 'git/fastForward', 'git/push', 'git/pullRequest', 'workspace/files/write', 'worktree/createAndStart', 'worktree/createAndFork', 'worktree/apply', 'worktree/remove', 'shell/open', 'alert/test'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
 REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/turns/list', 'thread/items/list', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'mcpServerStatus/list', 'mcpServer/tool/call', 'mcpServer/resource/read', 'config/mcpServer/reload', 'mcpServer/oauth/login', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'provider/list', 'provider/create', 'provider/update', 'provider/delete', 'provider/test', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'config/schema', 'config/read', 'config/value/write', 'config/batchWrite', 'doctor/run', 'workspace/trust/get', 'tool/list', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'externalChannel/logs', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'automation/list', 'automation/read', 'automation/runs/list', 'automation/presets/list', 'plugin/list', 'plugin/skill/read', 'plugin/installLocal', 'plugin/setTrusted', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'hooks/list', 'hooks/setState', 'hooks/trustPlugin', 'subagent/profiles/list', 'usage/summary', 'usage/history', 'usage/threads', 'usage/thread', 'profile/insights', 'engine/list', 'git/status', 'git/diff', 'git/branches', 'git/fetch/plan', 'git/push/plan', 'git/pullRequest/plan', 'workspace/files/find', 'workspace/files/list', 'workspace/files/read', 'workspace/files/grep', 'worktree/list', 'worktree/status', 'shell/list', 'shell/attach', 'shell/detach', 'shell/write', 'shell/resize', 'shell/close'])
@@ -10705,6 +10728,12 @@ class Requests:
         self, method: Literal['workspace/files/grep'], params: WorkspaceFilesGrepParams, *, timeout: float | None = ...
     ) -> WorkspaceFilesGrepResult:
         """Extension: finds lines of files by their text."""
+
+    @overload
+    async def request(
+        self, method: Literal['workspace/files/write'], params: WorkspaceFilesWriteParams, *, timeout: float | None = ...
+    ) -> WorkspaceFilesWriteResult:
+        """Extension: puts a new file into the folder. One that is there stays as it is."""
 
     @overload
     async def request(
