@@ -179,10 +179,18 @@ async fn a_file_is_put_into_the_folder() {
     assert_eq!(std::fs::read(root.join("src/new/pot.txt")).unwrap(), b"tea");
 
     for (path, data, why) in [
-        ("src/lid.rs", "dGVh", "src/lid.rs is there already. Choose another name."),
+        (
+            "src/lid.rs",
+            "dGVh",
+            "src/lid.rs is there already. Choose another name.",
+        ),
         (".git/hooks/x", "dGVh", "belongs to git or to the server."),
         ("alias/x", "dGVh", "belongs to git or to the server."),
-        ("src/.craft/config.json", "dGVh", "belongs to git or to the server."),
+        (
+            "src/.craft/config.json",
+            "dGVh",
+            "belongs to git or to the server.",
+        ),
         ("../x", "dGVh", "lies outside of the folder."),
         ("away/x", "dGVh", "lies outside of the folder."),
         (".vscode/tasks.json", "dGVh", "is a file that other programs run"),
@@ -192,7 +200,10 @@ async fn a_file_is_put_into_the_folder() {
         let params = json!({ "path": path, "data": data });
         let error = client.error("workspace/files/write", params).await;
         let message = error["data"]["detail"].as_str().unwrap_or_default();
-        assert!(error["code"] == -32602 && message.contains(why), "{path}: {error}");
+        assert!(
+            error["code"] == -32602 && message.contains(why),
+            "{path}: {error}"
+        );
     }
     assert_eq!(std::fs::read(root.join("src/lid.rs")).unwrap(), b"old");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use bobbin_testkit::{ModelServer, Script};
 
-use crate::support::Workspace;
+use crate::support::{PATIENCE, Workspace};
 
 #[tokio::test]
 async fn threads_are_listed_shown_renamed_and_deleted_with_and_without_a_server() {
@@ -226,4 +226,59 @@ async fn a_fork_has_the_turns_up_to_one_and_a_title_of_its_own() {
     assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
     let missing = json!({ "threadId": thread, "turnId": "turn_009" });
     assert_eq!(client.error("thread/fork", missing).await["code"], -32013);
+}
+
+#[tokio::test]
+async fn an_old_thread_is_archived_when_the_server_starts() {
+    let workspace = Workspace::new();
+    let running = workspace.web_socket();
+    let mut client = running.client("ada").await;
+    for title in ["old", "new"] {
+        let started = client
+            .call(
+                "thread/start",
+                json!({ "identity": { "channelName": "test" }, "displayName": title }),
+            )
+            .await;
+        assert_eq!(started["thread"]["status"], "active");
+    }
+    drop(client);
+    running.terminate().await;
+    let url = format!("sqlite://{}", workspace.database().display());
+    let pool = sqlx::SqlitePool::connect(&url).await.unwrap();
+    let statement =
+        "UPDATE thread SET last_active_at = last_active_at - 100 * 86400000 WHERE display_name = 'old'";
+    let done = sqlx::query(statement).execute(&pool).await.unwrap();
+    assert_eq!(done.rows_affected(), 1);
+    pool.close().await;
+
+    // A folder cannot have its user's conversations deleted.
+    let craft = workspace.path().join(".craft");
+    std::fs::create_dir_all(&craft).unwrap();
+    let theirs = json!({ "Threads": { "ArchiveAfterDays": 1 } }).to_string();
+    std::fs::write(craft.join("config.json"), theirs).unwrap();
+    let titles = |listed: &Value| -> Vec<String> {
+        let all = listed["data"].as_array().unwrap().iter();
+        all.map(|thread| thread["displayName"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for (own, expected) in [
+        (json!({}), vec!["new", "old"]),
+        (json!({ "ArchiveAfterDays": 99 }), vec!["new"]),
+    ] {
+        workspace.configure(&json!({ "Threads": own }));
+        let running = workspace.web_socket();
+        let mut client = running.client("ada").await;
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let listed = client
+                .call("thread/list", json!({ "identity": { "channelName": "test" } }))
+                .await;
+            if titles(&listed) == expected {
+                break;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{listed}");
+        }
+        running.terminate().await;
+    }
 }

@@ -20,6 +20,7 @@ use bobbin_models::settings::ModelSettings;
 use bobbin_plugins::PluginSettings;
 use bobbin_policy::settings::PermissionSettings;
 use bobbin_profiles::ProfileSettings;
+use bobbin_retention::settings::RetentionSettings;
 use bobbin_settings::{Checked, FILE, MAX_FILE_BYTES, Source, check};
 use bobbin_store_sqlite::Durability;
 use bobbin_tools::built_in_names;
@@ -46,6 +47,8 @@ pub struct Config {
     pub editors_options: Option<(Map<String, Value>, Map<String, Value>)>,
     /// Alerts outside of clients, if the user wants any.
     pub alerts: Option<AlertSettings>,
+    /// Which old Threads are archived and deleted, if any.
+    pub retention: Option<RetentionSettings>,
     /// Rules and policy for calls.
     pub permissions: PermissionSettings,
     /// The database that stores conversations.
@@ -199,6 +202,7 @@ impl Config {
             std::mem::take(&mut file.database),
         );
         self.alerts = std::mem::take(&mut file.alerts).check()?;
+        self.retention = std::mem::take(&mut file.threads).check()?;
         let added = self
             .add(file, &mut source)
             .and_then(|()| self.listener.set(server, hub, &mut source))

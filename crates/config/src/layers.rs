@@ -12,7 +12,15 @@ use crate::config::SCHEMA;
 /// The text that replaces a secret.
 const MASK: &str = "***";
 /// Settings of a workspace's file that no user can trust.
-const OWN: [&str; 6] = ["Alerts", "AppServer", "Hub", "Database", "EndPoint", "ApiKey"];
+const OWN: [&str; 7] = [
+    "Alerts",
+    "AppServer",
+    "Hub",
+    "Database",
+    "EndPoint",
+    "ApiKey",
+    "Threads",
+];
 /// Parts of a workspace's file whose items have names other than their path. They count together.
 const PARTS: [&[&str]; 9] = [
     &["McpServers"],

@@ -29,6 +29,7 @@ use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
 use bobbin_profiles::{ProfileEngine, Profiles};
 use bobbin_prompts::Prompts;
+use bobbin_retention::settings::RetentionSettings;
 pub use bobbin_schedules::ByClock;
 use bobbin_schedules::{Schedules, Surroundings};
 use bobbin_shells::Shells;
@@ -103,6 +104,8 @@ pub struct Opened {
     undo: Option<Arc<FileUndo>>,
     /// Its alerts outside of clients, if its user wants any.
     alerts: Option<Alerts>,
+    /// What becomes of old Threads.
+    retention: Option<RetentionSettings>,
     /// The address of its page.
     pub(crate) page: PageAddress,
     /// The checks of `bobbin doctor`.
@@ -141,6 +144,9 @@ impl Opened {
         let resumed = self.threads.recover().await?;
         if resumed > 0 {
             tracing::info!(turns = resumed, "took up the turns that were open");
+        }
+        if let Some(settings) = self.retention {
+            bobbin_retention::start(settings, &self.threads);
         }
         Ok(())
     }
@@ -330,6 +336,7 @@ pub async fn prepare(
         engine_commands,
         _sessions_end: Arc::new(AbortOnDropHandle::new(sessions_end)),
         alerts,
+        retention: config.retention,
         page,
         worktrees: Worktrees::new(git.clone(), workspace.root.clone(), workspace.worktrees()),
         git,
