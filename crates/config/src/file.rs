@@ -57,7 +57,7 @@ pub(crate) struct ConfigFile {
     /// Address or program that notifies you when a question waits, or when a long Turn has ended. Counts in your own file only.
     #[serde(default)]
     pub(crate) alerts: bobbin_alerts::AlertsSection,
-    /// What becomes of old Threads. Counts in your own file only.
+    /// Days after which old Threads are archived and deleted. Counts in your own file only.
     #[serde(default)]
     pub(crate) threads: bobbin_retention::settings::ThreadsSection,
     /// Where the server listens and who may connect. Counts in your own file only.

@@ -87,9 +87,7 @@ async fn each(
                 continue;
             }
             match apply(threads, &header.id, &command).await {
-                Ok(()) => {
-                    tracing::info!(thread = %header.id, days, "a Thread without activity was archived or deleted")
-                }
+                Ok(()) => tracing::info!(thread = %header.id, days, "an old Thread was archived or deleted"),
                 Err(error) => tracing::warn!(thread = %header.id, %error, "an old Thread stays"),
             }
         }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// Most days: ten years.
 const MAX_DAYS: u32 = 3650;
 
-/// What becomes of old Threads. Counts in your own file only.
+/// Days after which old Threads are archived and deleted. Counts in your own file only.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct ThreadsSection {

@@ -104,7 +104,7 @@ pub struct Opened {
     undo: Option<Arc<FileUndo>>,
     /// Its alerts outside of clients, if its user wants any.
     alerts: Option<Alerts>,
-    /// What becomes of old Threads.
+    /// Which old Threads are archived and deleted.
     retention: Option<RetentionSettings>,
     /// The address of its page.
     pub(crate) page: PageAddress,

@@ -345,7 +345,7 @@ impl Subscriptions {
             })
     }
 
-    /// Keeps a cursor until it has taken the twin of this broadcast, which the Thread's log shows a moment later. Else it
+    /// Has a cursor stay until it has taken the twin of this broadcast, which the Thread's log shows a moment later. Else it
     /// would be lost if the client unsubscribed in that moment.
     fn promise(&mut self, frame: &Frame) {
         if let Some(subscription) = self.threads.get_mut(&frame.thread)
