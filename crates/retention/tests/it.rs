@@ -1,5 +1,7 @@
 //! Old Threads of a real store.
 
+#![expect(clippy::expect_used, reason = "helpers of tests")]
+
 use std::sync::Arc;
 
 use bobbin_core::{Command, ListFilter, ThreadHandle, Threads};
@@ -26,8 +28,8 @@ async fn thread(threads: &Arc<Threads>, title: &str) -> Arc<ThreadHandle> {
     };
     let id = new.id.clone();
     threads.start_thread(new, Box::new(move |result| drop(tx.send(result.map(|_| ())))));
-    rx.await.unwrap().unwrap();
-    threads.thread(&id).await.unwrap()
+    rx.await.expect("answered").expect("started");
+    threads.thread(&id).await.expect("live")
 }
 
 /// Returns the titles of all Threads, `-` before archived ones.
@@ -41,7 +43,7 @@ async fn titles(threads: &Arc<Threads>) -> Vec<String> {
     let mut titles: Vec<String> = threads
         .list(filter)
         .await
-        .unwrap()
+        .expect("they are listed")
         .into_iter()
         .map(|summary| {
             let mark = if summary.header.status == ThreadStatus::Archived {
