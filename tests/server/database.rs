@@ -473,11 +473,33 @@ async fn a_client_of_any_node_reaches_the_machine_that_serves_its_workspace() {
     let forged = node_address(&one, &format!("/relay/{id}/native")).await;
     assert!(tokio_tungstenite::connect_async(&forged).await.is_err());
 
-    drop((near, client));
-    for node in [&mut first, &mut second] {
-        signal(node.id().unwrap(), nix::sys::signal::Signal::SIGTERM);
-        assert!(node.wait().await.unwrap().success());
+    // The machine is frozen: the client comes back through the same node, which serves the workspace then.
+    near.start_turn(&thread, "run `echo two > two`").await;
+    client.wait_for("item/approval/request").await;
+    let server = std::fs::read_to_string(one.state_folder().join("bobbin.json")).unwrap();
+    let server: serde_json::Value = serde_json::from_str(&server).unwrap();
+    let server = u32::try_from(server["pid"].as_u64().unwrap()).unwrap();
+    for pid in [first.id().unwrap(), server] {
+        signal(pid, nix::sys::signal::Signal::SIGSTOP);
     }
+    let closed = client
+        .find("a close", |message| message.get("close").is_some())
+        .await;
+    assert_eq!(closed["close"], 1012, "{closed}");
+    let mut client = Client::ready(Link::web_socket(&far).await, "far", rich()).await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    client.wait_for("turn/completed").await;
+    assert!(other.path().join("two").exists(), "the question went on there");
+    assert_eq!(database.query("any", "SELECT fence FROM lease").trim(), "2");
+
+    drop((near, client));
+    first.kill().await.unwrap();
+    signal(second.id().unwrap(), nix::sys::signal::Signal::SIGTERM);
+    assert!(second.wait().await.unwrap().success());
 }
 
 /// Returns the address of a path at a machine's node, once it listens, with the token of its user.

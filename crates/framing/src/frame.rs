@@ -44,6 +44,11 @@ pub trait FrameReader: Send {
     /// True for WebSocket. True for Content-Length, except for the first message after the boundaries were lost,
     /// which may be no message. False for lines, where a stray print looks like a broken message.
     fn preserves_boundaries(&self) -> bool;
+
+    /// Returns the reason that the other side gave for its close, once the input has ended. Most framings carry none.
+    fn close_reason(&self) -> Option<CloseReason> {
+        None
+    }
 }
 
 /// The writing half of a connection.

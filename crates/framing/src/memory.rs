@@ -23,6 +23,7 @@ struct Pipe {
     frames: VecDeque<Bytes>,
     bytes: usize,
     closed: bool,
+    reason: Option<CloseReason>,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
@@ -99,6 +100,10 @@ impl FrameReader for MemoryReader {
     fn preserves_boundaries(&self) -> bool {
         true
     }
+
+    fn close_reason(&self) -> Option<CloseReason> {
+        self.pipe.lock().reason.clone()
+    }
 }
 
 impl Drop for MemoryReader {
@@ -136,8 +141,11 @@ impl FrameWriter for MemoryWriter {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_close(&mut self, _cx: &mut Context<'_>, _reason: &CloseReason) -> Poll<Result<(), FramingError>> {
-        let wakers = self.pipe.lock().close();
+    fn poll_close(&mut self, _cx: &mut Context<'_>, reason: &CloseReason) -> Poll<Result<(), FramingError>> {
+        let mut pipe = self.pipe.lock();
+        pipe.reason = Some(reason.clone());
+        let wakers = pipe.close();
+        drop(pipe);
         wake(wakers);
         Poll::Ready(Ok(()))
     }

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_store_postgres::{Announcement, Holder, Nodes};
+use bobbin_store_postgres::{Announcement, Holder, LeaseRow, Nodes};
 use bobbin_transport::NodeKey;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::node::Shared;
@@ -26,25 +27,52 @@ pub struct Member {
     pub address: Option<String>,
 }
 
+/// The lease under which a server of another machine serves a workspace.
+pub(crate) struct Elsewhere {
+    pub(crate) lease: LeaseRow,
+    /// The leases, as the node sees them again and again.
+    leases: watch::Receiver<Vec<LeaseRow>>,
+}
+
+impl Elsewhere {
+    /// Returns once the database says that the lease is over, or that the node of its holder is gone.
+    pub(crate) async fn ended(&mut self) {
+        loop {
+            if self.leases.changed().await.is_err() {
+                // The node ends, and its connections with it.
+                return std::future::pending().await;
+            }
+            let seen = self.leases.borrow_and_update();
+            let seen = seen.iter().find(|seen| seen.workspace == self.lease.workspace);
+            // An older fence was seen before this lease.
+            let is_over = seen.is_none_or(|seen| {
+                let is_same = seen.fence == self.lease.fence;
+                seen.fence > self.lease.fence
+                    || is_same && (seen.remaining <= 0.0 || seen.address != self.lease.address)
+            });
+            if is_over {
+                return;
+            }
+        }
+    }
+}
+
 impl Member {
-    /// Returns the node that serves a workspace now, if it is another one than this.
+    /// Returns the lease of the server that serves a workspace now, if its node is another one than this.
     ///
     /// # Errors
-    /// The database cannot be used; or another machine serves the workspace, and its node cannot be reached.
-    pub(crate) async fn other(&self, workspace: &str) -> anyhow::Result<Option<String>> {
-        let Some(place) = self.nodes.place(workspace).await? else {
-            return Ok(None);
-        };
-        if place.holder == self.own.id {
-            return Ok(None);
-        }
-        match place.address {
-            Some(address) => Ok(Some(address)),
-            None => anyhow::bail!(
-                "{} serves this workspace, and its node cannot be reached from here",
-                place.machine
-            ),
-        }
+    /// The database cannot be used.
+    pub(crate) async fn elsewhere(
+        &self,
+        shared: &Shared,
+        workspace: &str,
+    ) -> anyhow::Result<Option<Elsewhere>> {
+        let leases = shared.leases.subscribe();
+        let found = self.nodes.leases(&[workspace.to_owned()]).await?;
+        let mut held = found
+            .into_iter()
+            .filter(|lease| lease.remaining > 0.0 && lease.holder != self.own.id);
+        Ok(held.next().map(|lease| Elsewhere { lease, leases }))
     }
 
     /// Runs until the node stops. Then others see that it has ended. Sets `key` to that of all nodes.
@@ -111,6 +139,53 @@ impl Member {
                 Err(error) => tracing::warn!(name = named.name, "a workspace is not served: {error:#}"),
             }
         }
+        shared.leases.send_replace(leases);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_lease_of_another_machine_is_followed_to_its_end() {
+        let lease = LeaseRow {
+            workspace: "tea".to_owned(),
+            holder: "one".to_owned(),
+            machine: "kiln".to_owned(),
+            fence: 3,
+            remaining: 20.0,
+            address: Some("wss://kiln".to_owned()),
+        };
+        let with = |change: fn(&mut LeaseRow)| {
+            let mut lease = lease.clone();
+            change(&mut lease);
+            lease
+        };
+        for (is_over, seen) in [
+            (false, vec![lease.clone()]),
+            (false, vec![with(|lease| lease.remaining = 0.1)]),
+            // Looked at before this lease was taken.
+            (
+                false,
+                vec![with(|lease| (lease.fence, lease.remaining) = (2, -1.0))],
+            ),
+            (true, vec![with(|lease| lease.remaining = -0.1)]),
+            (true, vec![with(|lease| lease.fence = 4)]),
+            (true, vec![with(|lease| lease.address = None)]),
+            (true, vec![with(|lease| lease.workspace = "pot".to_owned())]),
+        ] {
+            let (sender, leases) = watch::channel(Vec::new());
+            let mut elsewhere = Elsewhere {
+                lease: lease.clone(),
+                leases,
+            };
+            assert_eq!(elsewhere.ended().now_or_never(), None);
+            sender.send_replace(seen.clone());
+            assert_eq!(elsewhere.ended().now_or_never().is_some(), is_over, "{seen:?}");
+        }
     }
 }

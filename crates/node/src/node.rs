@@ -8,11 +8,13 @@ use bobbin_local::{Dialect, Launch, Relayed};
 use bobbin_people::{People, Scope};
 use bobbin_server::listen::{Bound, Listen, Listening};
 use bobbin_server::signals::Signals;
+use bobbin_store_postgres::LeaseRow;
 use bobbin_transport::{
     Connections, LocalListener, MAX_BODY_BYTES, NodeKey, Readiness, Router, web_socket, web_socket_by,
 };
 use bobbin_workspace::{NamedWorkspace, NodeLock, NodeRecord, StateDirectory, Workspace};
 use futures_util::FutureExt as _;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Member;
@@ -60,6 +62,8 @@ pub(crate) struct Shared {
     pub(crate) supervisors: Supervisors,
     /// The key by which nodes of one database believe each other.
     pub(crate) key: NodeKey,
+    /// The leases of its workspaces, as it last saw them in the database.
+    pub(crate) leases: watch::Sender<Vec<LeaseRow>>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -115,6 +119,7 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
         list: WorkspaceList::new(settings.state.clone()),
         supervisors: Supervisors::new(),
         key: key.clone(),
+        leases: watch::Sender::default(),
         shown,
         settings,
         stop: stop.clone(),

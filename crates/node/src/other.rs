@@ -8,6 +8,7 @@ use anyhow::{Context as _, anyhow};
 use bobbin_framing::{CloseReason, Transport, WebSocketOptions, websocket_config};
 use bobbin_local::Dialect;
 use bobbin_model::Actor;
+use bobbin_store_postgres::LeaseRow;
 use bobbin_transport::{Caller, Connections, MAX_BODY_BYTES};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -62,8 +63,7 @@ pub(crate) fn dialect(named: &str) -> Option<Dialect> {
 /// That node cannot be reached, or does not believe this one.
 pub(crate) async fn connect(
     shared: &Shared,
-    address: &str,
-    id: &str,
+    lease: &LeaseRow,
     (dialect, caller): (Dialect, &Caller),
 ) -> anyhow::Result<Transport> {
     let dialect = word(dialect).ok_or_else(|| anyhow!("other machines do not speak this dialect"))?;
@@ -71,11 +71,16 @@ pub(crate) async fn connect(
         .key
         .get()
         .ok_or_else(|| anyhow!("the database of the nodes is away"))?;
-    let opened = timeout(PATIENCE, open(address, &format!("{RELAY}{id}/{dialect}"), key)).await;
+    let address = lease
+        .address
+        .as_deref()
+        .ok_or_else(|| anyhow!("it does not run, or has no Database.NodeAddress"))?;
+    let path = format!("{RELAY}{}/{dialect}", lease.workspace);
+    let opened = timeout(PATIENCE, open(address, &path, key)).await;
     let mut transport = opened
         .map_err(|_| anyhow!("it does not answer"))
         .flatten()
-        .with_context(|| format!("the node at {address}, which serves this workspace, cannot be reached"))?;
+        .with_context(|| format!("the node at {address}"))?;
     // The way between nodes counts as private only where it is encrypted.
     let introduction = Introduction {
         actor: caller.actor.clone(),

@@ -3,6 +3,7 @@
 //! Has one batch in memory each way. A side that does not read stops the other one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_editor_kit::frames::{flush, next};
 use bobbin_framing::{CloseReason, FrameReader, FrameWriter, Transport};
@@ -12,15 +13,21 @@ use bobbin_transport::{Caller, Connections};
 use bobbin_workspace::{NamedWorkspace, Workspace};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use tokio::time::timeout;
 
+use crate::cluster::Elsewhere;
 use crate::node::Shared;
 use crate::other;
+use crate::supervisor::is_elsewhere;
 
 /// Bytes after which a batch is written.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// The WebSocket's code for a client that may not be connected.
-const NOT_ALLOWED: u16 = 1008;
+/// How long the other side may take to read what was written before a close.
+const CLOSING: Duration = Duration::from_secs(5);
+/// Close reasons: the client may connect again.
+const ENDED: &str = "the server of this workspace has closed the connection";
+const MOVED: &str = "the machine that served this workspace does not serve it any more";
 
 /// Which workspace a client wants.
 #[derive(Debug, Clone)]
@@ -58,17 +65,33 @@ pub(crate) async fn serve(
     let relayed = async move {
         let until = caller.until.clone();
         let reason = match server(&shared, &wanted, dialect, caller).await {
-            Ok(mut server) => {
+            Ok(Joined {
+                transport: mut server,
+                elsewhere,
+            }) => {
+                let moved = async {
+                    match elsewhere {
+                        Some(mut elsewhere) => elsewhere.ended().await,
+                        None => std::future::pending().await,
+                    }
+                };
                 let reason = tokio::select! {
                     reason = pass(&mut client, &mut server) => reason,
-                    () = until.cancelled() => CloseReason::new(NOT_ALLOWED, NO_LONGER_ADMITTED),
+                    () = moved => CloseReason::new(CloseReason::RESTART, MOVED),
+                    () = until.cancelled() => CloseReason::new(CloseReason::POLICY, NO_LONGER_ADMITTED),
                 };
-                close(server, &CloseReason::default()).await;
-                reason
+                let end = CloseReason::default();
+                tokio::join!(close(server, &end), close(client, &reason));
+                return;
             }
             Err(error) => {
-                tracing::info!(?wanted, "a client was not joined: {error:#}");
-                CloseReason::new(CloseReason::INTERNAL, format!("{error:#}"))
+                let reason = error.reason();
+                tracing::warn!(
+                    ?wanted,
+                    "a client was not joined: {:#}",
+                    anyhow::Error::new(error)
+                );
+                reason
             }
         };
         close(client, &reason).await;
@@ -80,6 +103,47 @@ pub(crate) async fn serve(
     }
 }
 
+/// Why a client is not joined to a server, as its user sees it. The sources are for the log of the node.
+#[derive(Debug, thiserror::Error)]
+enum JoinRefused {
+    #[error("no workspace has the name {0}")]
+    NoName(String),
+    #[error("the node of that machine does not serve the workspace")]
+    NotListed,
+    #[error("its folder is gone, or is a link to another one: `bobbin workspace list` shows it")]
+    Folder(#[source] anyhow::Error),
+    #[error("{machine} serves this workspace, and its node cannot be reached from here")]
+    Unreachable {
+        machine: String,
+        #[source]
+        why: anyhow::Error,
+    },
+    #[error("another machine serves this workspace")]
+    Elsewhere(#[source] anyhow::Error),
+    #[error("the database of the nodes is away")]
+    DatabaseAway(#[source] anyhow::Error),
+    #[error("the server of this workspace does not start: the log of the node says why")]
+    Other(#[from] anyhow::Error),
+}
+
+impl JoinRefused {
+    /// Returns the reason for the client, which may connect again where another attempt may end otherwise.
+    fn reason(&self) -> CloseReason {
+        let code = match self {
+            Self::Unreachable { .. } | Self::Elsewhere(_) | Self::DatabaseAway(_) => CloseReason::RESTART,
+            Self::NoName(_) | Self::NotListed | Self::Folder(_) | Self::Other(_) => CloseReason::INTERNAL,
+        };
+        CloseReason::new(code, self.to_string())
+    }
+}
+
+/// A connection to the server of a workspace.
+struct Joined {
+    transport: Transport,
+    /// The lease of the other machine through whose node it leads.
+    elsewhere: Option<Elsewhere>,
+}
+
 /// Joins the server of a workspace, and starts it if none runs. A workspace that another machine serves is joined through
 /// that machine's node, unless it was that one that passed the client on.
 async fn server(
@@ -87,13 +151,25 @@ async fn server(
     wanted: &Wanted,
     dialect: Dialect,
     caller: Caller,
-) -> anyhow::Result<Transport> {
+) -> Result<Joined, JoinRefused> {
     let (workspace, id) = find(shared.clone(), wanted.clone()).await?;
-    if let (Wanted::Name(_), Some(id), Some(member)) = (wanted, id, &shared.settings.member)
-        && workspace.holder().is_none()
-        && let Some(address) = member.other(&id).await?
-    {
-        return other::connect(shared, &address, &id, (dialect, &caller)).await;
+    if let (Wanted::Name(_), Some(id), Some(member)) = (wanted, id, &shared.settings.member) {
+        while workspace.holder().is_none() {
+            let elsewhere = member.elsewhere(shared, &id).await;
+            let Some(mut elsewhere) = elsewhere.map_err(JoinRefused::DatabaseAway)? else {
+                break;
+            };
+            let place = elsewhere.lease.clone();
+            tokio::select! {
+                connected = other::connect(shared, &place, (dialect, &caller)) => {
+                    let machine = place.machine.clone();
+                    let transport = connected.map_err(|why| JoinRefused::Unreachable { machine, why })?;
+                    return Ok(Joined { transport, elsewhere: Some(elsewhere) });
+                }
+                // Who serves it now?
+                () = elsewhere.ended() => {}
+            }
+        }
     }
     let hello = Hello {
         actor: caller.actor,
@@ -101,36 +177,47 @@ async fn server(
         ..Hello::new(dialect, &workspace.root)
     };
     let launch = (shared.settings.launch)(&workspace)?;
-    let joined = join(&workspace, &hello, Some(&launch)).await?;
+    let joined = join(&workspace, &hello, Some(&launch)).await;
+    let joined = joined.map_err(|error| match is_elsewhere(&error) {
+        true => JoinRefused::Elsewhere(error.into()),
+        false => JoinRefused::Other(error.into()),
+    })?;
     shared.supervisors.supervise(shared, &workspace);
-    Ok(joined.transport)
+    Ok(Joined {
+        transport: joined.transport,
+        elsewhere: None,
+    })
 }
 
 /// Returns the workspace that a client wants, and its id in a database that several machines use.
-async fn find(shared: Arc<Shared>, wanted: Wanted) -> anyhow::Result<(Workspace, Option<String>)> {
+async fn find(shared: Arc<Shared>, wanted: Wanted) -> Result<(Workspace, Option<String>), JoinRefused> {
     let find = move || {
         let is_wanted = |named: &NamedWorkspace| match &wanted {
             Wanted::Name(name) => named.name == *name,
             Wanted::Id(id) => named.id.as_ref() == Some(id),
         };
-        let named = shared.settings.state.named()?.into_iter().find(is_wanted);
+        let all = shared.settings.state.named().map_err(anyhow::Error::from)?;
+        let named = all.into_iter().find(is_wanted);
         let named = named.ok_or_else(|| match &wanted {
-            Wanted::Name(name) => anyhow::anyhow!("no workspace has the name {name}"),
-            Wanted::Id(id) => anyhow::anyhow!("this node does not serve the workspace {id}"),
+            Wanted::Name(name) => JoinRefused::NoName(name.clone()),
+            Wanted::Id(_) => JoinRefused::NotListed,
         })?;
-        Ok((shared.workspace(&named)?, named.id))
+        let workspace = shared.workspace(&named).map_err(JoinRefused::Folder)?;
+        Ok((workspace, named.id))
     };
-    tokio::task::spawn_blocking(find).await?
+    let found = tokio::task::spawn_blocking(find).await;
+    found.unwrap_or_else(|error| Err(JoinRefused::Other(error.into())))
 }
 
-/// Passes messages on until one side has ended. Returns the close reason for the client.
+/// Passes messages on until one side has ended. Returns the close reason for the client: that of another machine's node, if it
+/// gave one.
 async fn pass(client: &mut Transport, server: &mut Transport) -> CloseReason {
     tokio::select! {
-        () = copy(&mut *client.reader, &mut *server.writer) => CloseReason::default(),
-        () = copy(&mut *server.reader, &mut *client.writer) => {
-            CloseReason::new(CloseReason::RESTART, "the server of this workspace has closed the connection")
-        }
+        () = copy(&mut *client.reader, &mut *server.writer) => return CloseReason::default(),
+        () = copy(&mut *server.reader, &mut *client.writer) => {}
     }
+    let said = server.reader.close_reason();
+    said.unwrap_or_else(|| CloseReason::new(CloseReason::RESTART, ENDED))
 }
 
 /// Copies whole messages to the end of one side.
@@ -165,9 +252,12 @@ async fn copy(from: &mut dyn FrameReader, to: &mut dyn FrameWriter) {
     }
 }
 
+/// Closes a connection, also one whose other side is frozen.
 pub(crate) async fn close(mut transport: Transport, reason: &CloseReason) {
-    if let Err(error) = transport.close(reason).await {
-        tracing::debug!(%error, "a connection was not closed well");
+    match timeout(CLOSING, transport.close(reason)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a connection was not closed well"),
+        Err(_) => tracing::debug!("a connection was cut: the other side does not read"),
     }
 }
 
@@ -191,5 +281,36 @@ mod tests {
         drop(server);
         let reason = passing.await.unwrap();
         assert_eq!(reason.code, CloseReason::RESTART);
+    }
+
+    #[tokio::test]
+    async fn the_reason_of_another_node_reaches_the_client() {
+        let (_client, mut ours) = Transport::memory_pair();
+        let (mut theirs, server) = Transport::memory_pair();
+        let refused = CloseReason::new(CloseReason::INTERNAL, "it does not serve the workspace");
+        close(server, &refused).await;
+        assert_eq!(pass(&mut ours, &mut theirs).await, refused);
+    }
+
+    #[test]
+    fn a_close_reason_has_nothing_of_its_cause() {
+        let why = || anyhow::anyhow!("postgres://db.example: /home/me");
+        for (refused, code) in [
+            (JoinRefused::Folder(why()), CloseReason::INTERNAL),
+            (JoinRefused::Other(why()), CloseReason::INTERNAL),
+            (JoinRefused::Elsewhere(why()), CloseReason::RESTART),
+            (JoinRefused::DatabaseAway(why()), CloseReason::RESTART),
+            (
+                JoinRefused::Unreachable {
+                    machine: "kiln".to_owned(),
+                    why: why(),
+                },
+                CloseReason::RESTART,
+            ),
+        ] {
+            let reason = refused.reason();
+            assert_eq!(reason.code, code, "{refused:?}");
+            assert!(!reason.text.contains('/'), "{reason:?}");
+        }
     }
 }

@@ -79,7 +79,7 @@ async fn run(shared: &Shared, workspace: &Workspace) {
             Ok(Ended::Lost) => {
                 tracing::warn!(root = %workspace.root.display(), "a server has ended badly and is started again");
             }
-            Err(error) if is_elsewhere(&error) => {
+            Err(error) if error.downcast_ref().is_some_and(is_elsewhere) => {
                 return tracing::info!(root = %workspace.root.display(), "another machine serves a workspace");
             }
             // Its database may be back later. Without one, the next client sees the reason.
@@ -100,9 +100,8 @@ async fn run(shared: &Shared, workspace: &Workspace) {
 }
 
 /// Whether a server was not started because another machine serves its workspace.
-fn is_elsewhere(error: &anyhow::Error) -> bool {
-    let refused = error.downcast_ref::<JoinError>();
-    matches!(refused, Some(JoinError::Launch(LaunchError::Refused { code, .. })) if *code == TAKEN)
+pub(crate) fn is_elsewhere(error: &JoinError) -> bool {
+    matches!(error, JoinError::Launch(LaunchError::Refused { code, .. }) if *code == TAKEN)
 }
 
 /// How a server ended.

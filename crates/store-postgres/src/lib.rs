@@ -24,6 +24,6 @@ pub use access::{Access, AccessError};
 pub use failure::OpenError;
 pub use health::Health;
 pub use lease::Holder;
-pub use nodes::{Announcement, LeaseRow, NodeRow, Nodes, PlaceRow};
+pub use nodes::{Announcement, LeaseRow, NodeRow, Nodes};
 pub use open::{Options, ServedFolder};
 pub use postgres::PostgresStore;

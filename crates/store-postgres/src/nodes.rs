@@ -49,6 +49,8 @@ pub struct LeaseRow {
     pub fence: i64,
     /// Seconds until it ends, unless it is renewed; negative if it has ended.
     pub remaining: f64,
+    /// The address of the holder's node; `None` if that is not there now, or has no address for other nodes.
+    pub address: Option<String>,
 }
 
 impl LeaseRow {
@@ -56,17 +58,6 @@ impl LeaseRow {
     pub fn is_abandoned(&self) -> bool {
         self.remaining < 0.0 && !self.holder.is_empty()
     }
-}
-
-/// The server that has the lease of a workspace now.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct PlaceRow {
-    /// The id of its state directory.
-    pub holder: String,
-    /// The name of its machine.
-    pub machine: String,
-    /// The address of its node; `None` if that is not there now, or has no address for other nodes.
-    pub address: Option<String>,
 }
 
 /// A node, as it announces itself.
@@ -164,29 +155,15 @@ impl Nodes {
     /// The database cannot be used.
     pub async fn leases(&self, workspaces: &[String]) -> Result<Vec<LeaseRow>, OpenError> {
         let leases = sqlx::query_as(
-            "SELECT workspace, holder, machine, fence, \
-             extract(epoch FROM expires_at - clock_timestamp())::double precision AS remaining FROM lease \
-             WHERE workspace = ANY($1) ORDER BY workspace",
-        )
-        .bind(workspaces);
-        self.make_tables().await?;
-        self.answer(leases.fetch_all(&self.pool)).await
-    }
-
-    /// Returns who serves a workspace now; `None` if nobody does.
-    ///
-    /// # Errors
-    /// The database cannot be used.
-    pub async fn place(&self, workspace: &str) -> Result<Option<PlaceRow>, OpenError> {
-        let place = sqlx::query_as(
-            "SELECT lease.holder, lease.machine, node.address FROM lease \
+            "SELECT lease.workspace, lease.holder, lease.machine, lease.fence, node.address, \
+             extract(epoch FROM lease.expires_at - clock_timestamp())::double precision AS remaining FROM lease \
              LEFT JOIN node ON node.id = lease.holder AND node.seen_at > now() - $2 * interval '1 second' \
-             WHERE lease.workspace = $1 AND lease.expires_at > clock_timestamp()",
+             WHERE lease.workspace = ANY($1) ORDER BY lease.workspace",
         )
-        .bind(workspace)
+        .bind(workspaces)
         .bind(THERE);
         self.make_tables().await?;
-        self.answer(place.fetch_optional(&self.pool)).await
+        self.answer(leases.fetch_all(&self.pool)).await
     }
 
     /// Makes the tables, the first time.

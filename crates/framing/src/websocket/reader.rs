@@ -22,6 +22,8 @@ pub struct WebSocketReader<S> {
     binary: BinaryFrames,
     pinger: Option<Pinger>,
     over: bool,
+    /// The reason in the other side's close.
+    reason: Option<CloseReason>,
 }
 
 impl<S> std::fmt::Debug for WebSocketReader<S> {
@@ -43,6 +45,7 @@ where
             binary: options.binary,
             pinger,
             over: false,
+            reason: None,
         }
     }
 
@@ -130,7 +133,12 @@ where
         while !self.over {
             let polled = Pin::new(&mut self.socket.lock().stream).poll_next(cx);
             match polled {
-                Poll::Ready(Some(Ok(Message::Close(_))) | None) => self.over = true,
+                Poll::Ready(Some(Ok(Message::Close(frame)))) => {
+                    self.reason =
+                        frame.map(|said| CloseReason::new(said.code.into(), said.reason.to_string()));
+                    self.over = true;
+                }
+                Poll::Ready(None) => self.over = true,
                 Poll::Ready(Some(Ok(message))) => {
                     if let Some(pinger) = &mut self.pinger {
                         match &message {
@@ -163,5 +171,9 @@ where
 
     fn preserves_boundaries(&self) -> bool {
         true
+    }
+
+    fn close_reason(&self) -> Option<CloseReason> {
+        self.reason.clone()
     }
 }

@@ -12,6 +12,7 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
@@ -90,6 +91,20 @@ async fn a_close_frame_is_the_end_of_input() {
     client.close(None).await.unwrap();
     assert_eq!(text(&mut server).await, "1");
     assert!(server.next().await.is_none());
+    assert_eq!(server.reader.close_reason(), None);
+}
+
+#[tokio::test]
+async fn the_reason_of_the_other_side_can_be_read() {
+    let (mut server, mut client) = pair(quiet()).await;
+    let frame = CloseFrame {
+        code: CloseCode::Restart,
+        reason: "back soon".into(),
+    };
+    client.close(Some(frame)).await.unwrap();
+    assert!(server.next().await.is_none());
+    let reason = CloseReason::new(CloseReason::RESTART, "back soon");
+    assert_eq!(server.reader.close_reason(), Some(reason));
 }
 
 #[tokio::test]
