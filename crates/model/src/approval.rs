@@ -152,7 +152,7 @@ pub enum DecidedBy {
     Timeout,
     /// The policy: no client could be asked.
     Policy,
-    /// The call got its result without an answer.
+    /// The call got its result without an answer, or asked anew.
     CallEnded,
 }
 

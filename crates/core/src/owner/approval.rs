@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bobbin_model::state::LiveTurn;
 use bobbin_model::{
     Approval, ApprovalId, ApprovalPolicy, DecidedBy, Decision, Event, ItemBody, ItemId, Lines, TurnId,
     UnixMillis, visible,
@@ -37,7 +38,9 @@ impl Owner {
         };
         // An answer from before a crash applies only to the same scope, since a link may point elsewhere by now.
         let known = match live.decided.get(&ask.call_id) {
-            Some((scope, decision)) if *scope == ask.scope => Some(*decision),
+            Some((scope, decision)) if *scope == ask.scope && !is_withdrawn(live, *decision) => {
+                Some(*decision)
+            }
             _ => {
                 let threads = self.threads.clone();
                 threads.standing_answer(&self.state, &ask.scope, policy).await
@@ -58,6 +61,14 @@ impl Owner {
 
     async fn open_approval(&mut self, ask: Ask, asker: Asker) -> Result<(), CoreError> {
         let now = self.now();
+        // A call that asked before a restart may ask about another place now: a link points elsewhere, or another machine has
+        // taken over, where the folder has another path. The earlier question would stay, and no answer to it would count.
+        let open = self.state.approvals().iter();
+        let superseded =
+            open.filter(|open| open.call_id == ask.call_id && !self.askers.contains_key(&open.id));
+        let superseded: Vec<_> = superseded.map(|open| open.id.clone()).collect();
+        let withdrawn = self.state.decide_withdraw(&superseded, now);
+        let mut staged = self.stage(withdrawn);
         let wait = i64::try_from(self.threads.settings.approval_max_wait.as_millis()).unwrap_or(i64::MAX);
         let id = self.threads.ids.approval();
         let approval = Approval {
@@ -76,7 +87,7 @@ impl Owner {
             return Ok(());
         };
         self.askers.entry(id.clone()).or_default().push(asker);
-        let mut staged = self.stage(events);
+        staged.append(self.stage(events));
         let mut effect = Effect::default();
         let anybody = self
             .state
@@ -168,6 +179,11 @@ impl Owner {
         }
         Ok(())
     }
+}
+
+/// Whether a decision is none of a user. One who cancels a call cancels its Turn with it.
+fn is_withdrawn(live: &LiveTurn, decision: Decision) -> bool {
+    decision == Decision::Cancel && live.cancelling.is_none()
 }
 
 fn decisions(events: &[Event]) -> Vec<(ApprovalId, Decision)> {

@@ -115,6 +115,17 @@ impl ThreadState {
         }])
     }
 
+    /// Decides on the end of open Approvals of a call that nobody waits for any more: the call asks anew, about something else.
+    pub fn decide_withdraw(&self, ids: &[ApprovalId], now: UnixMillis) -> Vec<Event> {
+        let Some(live) = &self.live else { return Vec::new() };
+        let withdrawn = live.approvals.iter().filter(|open| ids.contains(&open.id));
+        let numbers = (live.next_item().0..).map(ItemId);
+        let events = withdrawn
+            .zip(numbers)
+            .map(|(open, item)| resolved(open, Decision::Cancel, DecidedBy::CallEnded, item, now));
+        events.collect()
+    }
+
     /// Decides on an answer. An answer for the session or for ever also settles the open Approvals that it covers.
     ///
     /// # Errors
