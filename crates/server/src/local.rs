@@ -175,7 +175,7 @@ impl Connections for Local {
                     if let Some(Relayed { is_private, .. }) = hello.relayed {
                         let endpoint = Endpoint::WebSocket {
                             is_private,
-                            actor: hello.actor,
+                            actor: listeners.opened.confined(hello.actor).await,
                         };
                         return bobbin_native::serve(transport, endpoint, native).await;
                     }

@@ -24,6 +24,7 @@ use bobbin_engine_acp::{AcpEngine, Surroundings as AgentSurroundings};
 use bobbin_git::Repositories;
 use bobbin_hooks::{HookRunner, ManagedHooks};
 use bobbin_mcp::{ServerPlaces, Servers, logins};
+use bobbin_model::{Actor, Need, Role};
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
@@ -115,6 +116,8 @@ pub struct Opened {
     pub(crate) models: CurrentModels,
     /// The figures of this process.
     pub(crate) process: Arc<ServerProcess>,
+    /// Confines its commands.
+    sandbox: Sandbox,
     /// Cancelled once another machine serves the workspace: then nothing more may be done or shown.
     pub(crate) lost: CancellationToken,
     /// Problems of the configuration of models.
@@ -122,6 +125,22 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// Returns a client's actor with the role that it may have on this machine. A role whose Turns run commands was given where
+    /// bubblewrap confines them; where it does not, as perhaps on the machine that has taken over, its people read.
+    pub(crate) async fn confined(&self, actor: Actor) -> Actor {
+        let Actor::Person(mut person) = actor else {
+            return actor;
+        };
+        if person.role.may(Need::Prompt) && !person.role.may(Need::Own) {
+            self.sandbox.settle().await;
+            if !self.sandbox.is_bubblewrapped() {
+                tracing::warn!("bubblewrap does not confine commands here, so {person} can only read");
+                person.role = Role::Viewer;
+            }
+        }
+        Actor::Person(person)
+    }
+
     /// Starts the parts beside Turns, and resumes the open Turns.
     async fn start(&self, by_clock: ByClock) -> anyhow::Result<()> {
         // Started before the Turns that may need them.
@@ -299,7 +318,13 @@ pub async fn prepare(
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone())
         .with_hooks(Some(hosted.hooks.clone()));
-    let settings = core_settings(workspace, config, policy, records.clone(), confines(sandbox));
+    let settings = core_settings(
+        workspace,
+        config,
+        policy,
+        records.clone(),
+        confines(sandbox.clone()),
+    );
     let hosting = agents(
         workspace,
         (&children_of_agents, &confined),
@@ -332,6 +357,7 @@ pub async fn prepare(
     let engine_commands = Arc::new(sessions.clone());
     let sessions_end = tokio::spawn(sessions.end_with_threads(deletions));
     Ok(Opened {
+        sandbox,
         engines,
         engine_commands,
         _sessions_end: Arc::new(AbortOnDropHandle::new(sessions_end)),
