@@ -61,6 +61,9 @@ pub(crate) struct Batch<'a> {
     fence: i64,
     events: Vec<(&'a str, &'a StoredEvent)>,
     text: Vec<(&'a str, &'a TextPart)>,
+    /// New Threads.
+    new_threads: Vec<Statement>,
+    new_turns: Vec<NewTurn<'a>>,
     /// Statements in the order of the events.
     statements: Vec<Statement>,
     /// The newest form of each Item: Thread, Turn, number.
@@ -70,6 +73,17 @@ pub(crate) struct Batch<'a> {
     threads: BTreeMap<&'a str, ThreadChange<'a>>,
     /// Threads with new searchable text.
     unindexed: BTreeSet<&'a str>,
+}
+
+/// A Turn that has started.
+struct NewTurn<'a> {
+    thread: &'a str,
+    turn: TurnId,
+    at: i64,
+    origin_channel: Option<&'a str>,
+    features: &'a TurnFeatures,
+    /// A configuration of an earlier write of this batch, which is not in the Thread's row yet.
+    config: Option<&'a str>,
 }
 
 /// The new values of a Thread's row: those of its last write, and the last JSON of each column that one of them has.
@@ -134,6 +148,9 @@ impl<'a> Batch<'a> {
         let mut all = Vec::with_capacity(in_order.len() + 6);
         all.extend(self.events());
         all.extend(self.text());
+        // Before all that refers to them.
+        all.append(&mut self.new_threads);
+        all.extend(self.turns());
         all.extend(in_order);
         all.extend(self.items());
         all.extend(self.completed());
@@ -207,6 +224,32 @@ impl<'a> Batch<'a> {
                 .collect::<Vec<_>>(),
         );
         (!self.text.is_empty()).then_some(statement)
+    }
+
+    fn turns(&self) -> Option<Statement> {
+        let turns = || self.new_turns.iter();
+        let efforts = turns().map(|new| {
+            let effort = new.features.reasoning_effort.and_then(|effort| json(&effort));
+            effort.map(|effort| effort.trim_matches('"').to_owned())
+        });
+        let statement = sqlx::query(
+            "INSERT INTO turn (workspace, thread_id, turn_no, started_at, origin_channel, features, effort, model) \
+             SELECT $1, new.thread_id, new.turn_no, new.started_at, new.origin_channel, new.features, new.effort, \
+             CASE WHEN new.is_configured THEN new.model ELSE thread.model END \
+             FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::boolean[], \
+             $9::text[]) AS new (thread_id, turn_no, started_at, origin_channel, features, effort, is_configured, model) \
+             LEFT JOIN thread ON thread.workspace = $1 AND thread.thread_id = new.thread_id",
+        )
+        .bind(self.workspace)
+        .bind(turns().map(|new| new.thread).collect::<Vec<_>>())
+        .bind(turns().map(|new| of_turn(new.turn)).collect::<Vec<_>>())
+        .bind(turns().map(|new| new.at).collect::<Vec<_>>())
+        .bind(turns().map(|new| new.origin_channel.map(plain)).collect::<Vec<_>>())
+        .bind(turns().map(|new| json(new.features)).collect::<Vec<_>>())
+        .bind(efforts.collect::<Vec<_>>())
+        .bind(turns().map(|new| new.config.is_some()).collect::<Vec<_>>())
+        .bind(turns().map(|new| new.config.and_then(model)).collect::<Vec<_>>());
+        (!self.new_turns.is_empty()).then_some(statement)
     }
 
     fn items(&self) -> Option<Statement> {
@@ -386,10 +429,10 @@ impl<'a> Batch<'a> {
         .bind(header.config.as_ref().and_then(|config| config.model.as_deref()).map(plain))
         .bind(parent.map(|source| source.parent.as_str()))
         .bind(parent.map_or(0, |source| i64::from(source.depth)));
-        self.then(statement);
+        self.new_threads.push(statement);
     }
 
-    fn project(&mut self, thread: &'a str, stored: &StoredEvent) {
+    fn project(&mut self, thread: &'a str, stored: &'a StoredEvent) {
         let seq = stored.seq;
         match &*stored.event {
             Event::TurnStarted {
@@ -397,7 +440,14 @@ impl<'a> Batch<'a> {
                 origin_channel,
                 features,
                 ..
-            } => self.insert_turn(thread, *turn, stored.at.0, origin_channel.as_deref(), features),
+            } => self.new_turns.push(NewTurn {
+                thread,
+                turn: *turn,
+                at: stored.at.0,
+                origin_channel: origin_channel.as_deref(),
+                features,
+                config: self.threads.get(thread).and_then(|change| change.config),
+            }),
             Event::HistoryGiven { turn, messages, .. } => self.set_history(thread, *turn, messages),
             Event::TurnCancelling { turn, reason } => self.set_cancelling(thread, *turn, reason),
             Event::ItemStarted { turn, item } | Event::ItemAdded { turn, item } => {
@@ -477,34 +527,6 @@ impl<'a> Batch<'a> {
                 .bind(self.workspace)
                 .bind(thread)
                 .bind(at);
-        self.then(statement);
-    }
-
-    fn insert_turn(
-        &mut self,
-        thread: &str,
-        turn: TurnId,
-        at: i64,
-        origin_channel: Option<&str>,
-        features: &TurnFeatures,
-    ) {
-        // A configuration of an earlier write of this batch is not in the Thread's row yet.
-        let config = self.threads.get(thread).and_then(|change| change.config);
-        let effort = features.reasoning_effort.and_then(|effort| json(&effort));
-        let statement = self
-            .of_turn(
-                "INSERT INTO turn (workspace, thread_id, turn_no, started_at, origin_channel, features, effort, model) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8 THEN $9 ELSE \
-                 (SELECT model FROM thread WHERE workspace = $1 AND thread_id = $2) END)",
-                thread,
-                turn,
-            )
-            .bind(at)
-            .bind(origin_channel.map(plain))
-            .bind(json(features))
-            .bind(effort.map(|effort| effort.trim_matches('"').to_owned()))
-            .bind(config.is_some())
-            .bind(config.and_then(model));
         self.then(statement);
     }
 
