@@ -6,6 +6,7 @@ use bobbin_testkit::{Client, Link, Postgres};
 use serde_json::json;
 
 use crate::support::{PATIENCE, Workspace, not_tested, rich};
+use crate::web_socket::http;
 
 /// Seconds of the shortest lease.
 const LEASE: u64 = 3;
@@ -98,7 +99,12 @@ async fn another_machine_goes_on_with_the_turns_of_one_that_is_frozen() {
     );
     let listed = one.run(&["workspace", "list", "--json"]).await.stdout;
     let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap();
-    let join = ["workspace", "add", "--join", listed["id"].as_str().unwrap()];
+    let id = listed["id"].as_str().unwrap();
+    let unknown = "3f2a7c10-9d0b-4c1e-8a55-0d7b6c0e1f2b";
+    let refused = other.run(&["workspace", "add", "--join", unknown]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains(id), "{said}");
+    let join = ["workspace", "add", "--join", id];
     assert!(other.run(&join).await.status.success());
     let refused = other.run(&["exec", "say one"]).await;
     let said = String::from_utf8(refused.stderr).unwrap();
@@ -377,6 +383,17 @@ async fn a_node_takes_over_what_another_machine_left_and_nothing_that_ended_in_o
     let seen = status().await;
     assert_eq!(seen["workspaces"][0]["lease"]["fence"], 2, "{seen}");
     let pid = seen["workspaces"][0]["pid"].as_u64().unwrap();
+    let figures = async {
+        let has = |figures: &str| {
+            figures.contains("bobbin_takeovers_total 1\n") && figures.contains("bobbin_leases 1\n")
+        };
+        while !has(&counters(&other).await) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, figures)
+        .await
+        .expect("the node counts leases and takeovers");
     let shown = other.run(&["threads", "show", &thread]).await;
     assert!(shown.status.success(), "{shown:?}");
     // What ends in order is not taken over.
@@ -469,6 +486,10 @@ async fn a_client_of_any_node_reaches_the_machine_that_serves_its_workspace() {
     );
     assert!(!other.path().join("here").exists());
 
+    let figures = counters(&other).await;
+    let line = "bobbin_relayed_connections{to=\"node\"} 1\n";
+    assert!(figures.contains(line), "{figures}");
+
     // The token of a user of that node is not the nodes' key.
     let forged = node_address(&one, &format!("/relay/{id}/native")).await;
     assert!(tokio_tungstenite::connect_async(&forged).await.is_err());
@@ -506,6 +527,15 @@ async fn a_client_of_any_node_reaches_the_machine_that_serves_its_workspace() {
     first.kill().await.unwrap();
     signal(second.id().unwrap(), nix::sys::signal::Signal::SIGTERM);
     assert!(second.wait().await.unwrap().success());
+}
+
+/// Returns the figures of a machine's node.
+async fn counters(workspace: &Workspace) -> String {
+    let address = node_address(workspace, "/metrics").await;
+    let (_, token) = address.split_once('?').unwrap();
+    let (status, body) = http(&address, &format!("GET /metrics?{token} HTTP/1.1")).await;
+    assert!(status.contains("200"), "{status}");
+    body
 }
 
 /// Returns the address of a path at a machine's node, once it listens, with the token of its user.

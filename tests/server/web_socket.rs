@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::Error;
 use crate::support::Workspace;
 
 /// Sends one plain request and returns the status line and the body.
-async fn http(address: &str, head: &str) -> (String, String) {
+pub(crate) async fn http(address: &str, head: &str) -> (String, String) {
     let host = address.trim_start_matches("ws://").split('/').next().unwrap();
     let mut stream = TcpStream::connect(host).await.unwrap();
     let request = format!("{head}\r\nHost: {host}\r\nConnection: close\r\n\r\n");

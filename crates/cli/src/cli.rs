@@ -244,7 +244,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Ps(ps)) => servers::ps(ps).await,
         Some(Command::Stop(stop)) => servers::stop(stop).await,
         Some(Command::Node(command)) => node::run(command).await,
-        Some(Command::Workspace(command)) => node::workspace(command),
+        Some(Command::Workspace(command)) => node::workspace(command).await,
         Some(Command::Hub(command)) => hub::run(command).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Acp(acp)) => acp::run(acp).await,

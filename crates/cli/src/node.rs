@@ -268,8 +268,30 @@ async fn status(as_json: bool) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// Refuses the id of a workspace that the database does not know, and names those that it knows.
+async fn check_known(id: &str, state: &StateDirectory) -> anyhow::Result<()> {
+    let Some((nodes, _)) = database::nodes(&own_config(state)?, state)? else {
+        bail!("a workspace is joined in the database of both machines; set Database.Url first");
+    };
+    let known = nodes.workspaces().await?;
+    if known.iter().any(|known| known.id.eq_ignore_ascii_case(id)) {
+        return Ok(());
+    }
+    let known = known.iter().map(|known| {
+        let path = known.path.as_deref().unwrap_or("no folder yet");
+        format!("\n  {}  {path}, last served by {}", known.id, known.machine)
+    });
+    let known: String = known.collect();
+    if known.is_empty() {
+        bail!(
+            "the database has no workspace yet; a workspace is in it once its server has run on the first machine"
+        );
+    }
+    bail!("the database has no workspace {id}. It has:{known}");
+}
+
 /// Changes or prints the list of workspaces.
-pub(crate) fn workspace(command: WorkspaceCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn workspace(command: WorkspaceCommand) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let state = state::directory()?;
     match command.action {
@@ -277,6 +299,7 @@ pub(crate) fn workspace(command: WorkspaceCommand) -> anyhow::Result<ExitCode> {
             let path = path.unwrap_or_else(|| PathBuf::from("."));
             let workspace = state::workspace(Some(&path))?;
             if let Some(id) = join {
+                check_known(&id, &state).await?;
                 workspace.join(&id)?;
             }
             let name = state.add_name(&workspace, name.as_deref())?;

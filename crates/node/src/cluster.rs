@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_store_postgres::{Announcement, Holder, LeaseRow, Nodes};
+use bobbin_store_postgres::{Announcement, COPIED, Holder, LeaseRow, Nodes};
 use bobbin_transport::NodeKey;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -78,9 +78,11 @@ impl Member {
     /// Runs until the node stops. Then others see that it has ended. Sets `key` to that of all nodes.
     pub(crate) async fn run(&self, shared: &Arc<Shared>, key: NodeKey) {
         let mut is_away = false;
-        let mut taken_over = HashMap::new();
+        let (mut taken_over, mut has_namesake) = (HashMap::new(), false);
         loop {
-            let looked = self.look(shared, &key, &mut taken_over).await;
+            let looked = self
+                .look(shared, &key, (&mut taken_over, &mut has_namesake))
+                .await;
             if let Err(error) = &looked
                 && !is_away
             {
@@ -98,12 +100,12 @@ impl Member {
     }
 
     /// Says that the node is there, and takes over what has been abandoned. `taken_over` has the losses, by workspace
-    /// and fence, for which it has just done so.
+    /// and fence, for which it has just done so; `has_namesake` says whether a copy of its state directory was seen.
     async fn look(
         &self,
         shared: &Arc<Shared>,
         key: &NodeKey,
-        taken_over: &mut HashMap<(String, i64), Instant>,
+        (taken_over, has_namesake): (&mut HashMap<(String, i64), Instant>, &mut bool),
     ) -> anyhow::Result<()> {
         if key.get().is_none() {
             key.set(self.nodes.relay_key().await?);
@@ -113,6 +115,13 @@ impl Member {
             version: env!("CARGO_PKG_VERSION"),
             address: self.address.as_deref(),
         };
+        if !*has_namesake {
+            let namesake = self.nodes.namesake(&self.own).await?;
+            *has_namesake = namesake.is_some();
+            if let Some(machine) = namesake {
+                tracing::error!("{machine} has the same state directory: {COPIED}");
+            }
+        }
         self.nodes.announce(said).await?;
         let state = shared.settings.state.clone();
         let named = tokio::task::spawn_blocking(move || state.named()).await??;
@@ -129,6 +138,7 @@ impl Member {
             let Some(named) = named.iter().find(|named| named.id.as_ref().is_some_and(is_it)) else {
                 continue;
             };
+            metrics::counter!("bobbin_takeovers_total").increment(1);
             tracing::warn!(
                 name = named.name,
                 machine = lease.machine,
@@ -139,6 +149,9 @@ impl Member {
                 Err(error) => tracing::warn!(name = named.name, "a workspace is not served: {error:#}"),
             }
         }
+        let is_own = |lease: &&LeaseRow| lease.holder == self.own.id && lease.remaining > 0.0;
+        let held = leases.iter().filter(is_own).count();
+        metrics::gauge!("bobbin_leases").set(u32::try_from(held).unwrap_or(u32::MAX));
         shared.leases.send_replace(leases);
         Ok(())
     }

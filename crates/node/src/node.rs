@@ -8,6 +8,7 @@ use bobbin_local::{Dialect, Launch, Relayed};
 use bobbin_people::{People, Scope};
 use bobbin_server::listen::{Bound, Listen, Listening};
 use bobbin_server::signals::Signals;
+use bobbin_server::telemetry::Metrics;
 use bobbin_store_postgres::LeaseRow;
 use bobbin_transport::{
     Connections, LocalListener, MAX_BODY_BYTES, NodeKey, Readiness, Router, web_socket, web_socket_by,
@@ -105,6 +106,7 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
             None => bail!("another node is just starting"),
         }
     };
+    let metrics = Metrics::start_in_node()?;
     let files = bobbin_children::raise_file_limit().unwrap_or(USUAL_FILES);
     let page = bobbin_page::files_of_node();
     let bound = Bound::with_page(&settings.listen, &settings.config, Scope::Node, files, page).await?;
@@ -146,6 +148,7 @@ pub async fn run(settings: Settings, greet: impl FnOnce(&Listening)) -> anyhow::
             "/relay/{id}/{dialect}",
             web_socket_by(MAX_BODY_BYTES, from_other(&shared)),
         )
+        .route("/metrics", metrics.route_after(|| {}))
         .route("/node/ws", web_socket(MAX_OWN_BYTES, own.clone()));
     let is_ready: Readiness = Arc::new(|| std::future::ready(true).boxed());
     let cut = CancellationToken::new();

@@ -53,6 +53,23 @@ impl Connections for Relay {
     }
 }
 
+/// A client that is passed on, as `/metrics` counts them.
+struct Relayed(metrics::Gauge);
+
+impl Relayed {
+    fn count(to: &'static str) -> Self {
+        let gauge = metrics::gauge!("bobbin_relayed_connections", "to" => to);
+        gauge.increment(1);
+        Self(gauge)
+    }
+}
+
+impl Drop for Relayed {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
+}
+
 /// Joins a client to the server of its workspace until one of them has ended.
 pub(crate) async fn serve(
     shared: Arc<Shared>,
@@ -69,6 +86,8 @@ pub(crate) async fn serve(
                 transport: mut server,
                 elsewhere,
             }) => {
+                let to = if elsewhere.is_some() { "node" } else { "server" };
+                let _relayed = Relayed::count(to);
                 let moved = async {
                     match elsewhere {
                         Some(mut elsewhere) => elsewhere.ended().await,
@@ -178,9 +197,12 @@ async fn server(
     };
     let launch = (shared.settings.launch)(&workspace)?;
     let joined = join(&workspace, &hello, Some(&launch)).await;
-    let joined = joined.map_err(|error| match is_elsewhere(&error) {
-        true => JoinRefused::Elsewhere(error.into()),
-        false => JoinRefused::Other(error.into()),
+    let joined = joined.map_err(|error| {
+        if is_elsewhere(&error) {
+            JoinRefused::Elsewhere(error.into())
+        } else {
+            JoinRefused::Other(error.into())
+        }
     })?;
     shared.supervisors.supervise(shared, &workspace);
     Ok(Joined {

@@ -74,7 +74,7 @@ pub fn nodes(config: &Config, state: &StateDirectory) -> anyhow::Result<Option<(
 }
 
 /// Returns who servers and nodes of this state directory are to others of the database.
-fn holder(state: &StateDirectory) -> anyhow::Result<Holder> {
+pub(crate) fn holder(state: &StateDirectory) -> anyhow::Result<Holder> {
     Ok(Holder {
         id: state.id()?,
         machine: nix::unistd::gethostname()?.to_string_lossy().into_owned(),

@@ -77,6 +77,9 @@ pub(crate) fn is_conflict(error: &StoreError) -> bool {
         .is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
+/// The mending of a state directory that was copied.
+pub const COPIED: &str = "one of them is a copy. Remove the file `id` from the copy, and start again";
+
 /// Why a database cannot be opened.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OpenError {
@@ -98,6 +101,12 @@ pub enum OpenError {
         machine: String,
         /// The seconds after which the lease is free, unless its holder renews it.
         seconds: f64,
+    },
+    /// A server with the id of this state directory has the workspace's lease, on another machine.
+    #[error("{machine} serves this workspace, with the same state directory: {COPIED}")]
+    Copied {
+        /// The name of its machine.
+        machine: String,
     },
     /// The server is too old.
     #[error(

@@ -31,7 +31,7 @@ const ATTEMPTS: u32 = 6;
 /// A taker of leases: the servers of one state directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// The id of the state directory. Two servers with the same one never run at the same time.
+    /// The id of the state directory. Two servers of a machine with the same one never run at the same time.
     pub id: String,
     /// Name of the machine, as messages show it.
     pub machine: String,
@@ -47,6 +47,8 @@ pub(crate) struct Term {
 /// Why the lease was not taken: another server has it.
 #[derive(Debug)]
 pub(crate) struct Taken {
+    /// Whether its state directory has the same id as this one: one of them is a copy.
+    pub(crate) is_copy: bool,
     /// The name of its machine.
     pub(crate) machine: String,
     /// The seconds after which it is free, unless its holder renews it.
@@ -65,7 +67,8 @@ pub(crate) async fn take(
          VALUES ($1, $2, $3, 1, clock_timestamp() + $4 * interval '1 millisecond') \
          ON CONFLICT (workspace) DO UPDATE SET holder = excluded.holder, machine = excluded.machine, \
          fence = present.fence + 1, expires_at = clock_timestamp() + $4 * interval '1 millisecond' \
-         WHERE present.expires_at <= clock_timestamp() OR present.holder = excluded.holder RETURNING fence",
+         WHERE present.expires_at <= clock_timestamp() \
+         OR present.holder = excluded.holder AND present.machine = excluded.machine RETURNING fence",
     )
     .bind(&**workspace)
     .bind(&holder.id)
@@ -79,14 +82,19 @@ pub(crate) async fn take(
             fence,
         }));
     }
-    let (machine, seconds) = sqlx::query_as(
-        "SELECT machine, extract(epoch FROM greatest(expires_at - clock_timestamp(), interval '0'))::double precision \
-         FROM lease WHERE workspace = $1",
+    let (machine, seconds, is_copy) = sqlx::query_as(
+        "SELECT machine, extract(epoch FROM greatest(expires_at - clock_timestamp(), interval '0'))::double precision, \
+         holder = $2 FROM lease WHERE workspace = $1",
     )
     .bind(&**workspace)
+    .bind(&holder.id)
     .fetch_one(connection)
     .await?;
-    Ok(Err(Taken { machine, seconds }))
+    Ok(Err(Taken {
+        is_copy,
+        machine,
+        seconds,
+    }))
 }
 
 impl Term {

@@ -21,9 +21,9 @@ mod usage;
 mod writer;
 
 pub use access::{Access, AccessError};
-pub use failure::OpenError;
+pub use failure::{COPIED, OpenError};
 pub use health::Health;
 pub use lease::Holder;
-pub use nodes::{Announcement, LeaseRow, NodeRow, Nodes};
+pub use nodes::{Announcement, KnownWorkspace, LeaseRow, NodeRow, Nodes};
 pub use open::{Options, ServedFolder};
 pub use postgres::PostgresStore;

@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FORGOTTEN: i32 = 7;
 /// Seconds for which a node counts as there after it has said so.
 const THERE: i32 = 15;
-/// Most nodes that are listed.
-const MAX_NODES: i64 = 256;
+/// Most nodes, and most workspaces, that are listed.
+const MAX_LISTED: i64 = 256;
 
 /// A node that uses the database.
 #[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
@@ -58,6 +58,17 @@ impl LeaseRow {
     pub fn is_abandoned(&self) -> bool {
         self.remaining < 0.0 && !self.holder.is_empty()
     }
+}
+
+/// A workspace of the database.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct KnownWorkspace {
+    /// Its id.
+    pub id: String,
+    /// The name of the machine that has served it last.
+    pub machine: String,
+    /// The path of its folder on one of the machines.
+    pub path: Option<String>,
 }
 
 /// A node, as it announces itself.
@@ -144,7 +155,7 @@ impl Nodes {
             "SELECT id, machine, version, address, extract(epoch FROM now() - seen_at)::double precision AS age \
              FROM node ORDER BY seen_at DESC, id LIMIT $1",
         )
-        .bind(MAX_NODES);
+        .bind(MAX_LISTED);
         self.make_tables().await?;
         self.answer(nodes.fetch_all(&self.pool)).await
     }
@@ -164,6 +175,37 @@ impl Nodes {
         .bind(THERE);
         self.make_tables().await?;
         self.answer(leases.fetch_all(&self.pool)).await
+    }
+
+    /// Returns the name of a machine that is there now with the id of another one's state directory; `None` if there is none.
+    ///
+    /// # Errors
+    /// The database cannot be used, or has no tables yet.
+    pub async fn namesake(&self, own: &Holder) -> Result<Option<String>, OpenError> {
+        let namesake = sqlx::query_scalar(
+            "SELECT machine FROM node WHERE id = $1 AND machine <> $2 AND seen_at > now() - $3 * interval '1 second' \
+             UNION ALL SELECT machine FROM lease WHERE holder = $1 AND machine <> $2 AND expires_at > clock_timestamp() \
+             LIMIT 1",
+        )
+        .bind(&own.id)
+        .bind(&own.machine)
+        .bind(THERE);
+        self.answer(namesake.fetch_optional(&self.pool)).await
+    }
+
+    /// Lists the workspaces that the database knows, by the path of their folder; at most 256.
+    ///
+    /// # Errors
+    /// The database cannot be used.
+    pub async fn workspaces(&self) -> Result<Vec<KnownWorkspace>, OpenError> {
+        let known = sqlx::query_as(
+            "SELECT lease.workspace AS id, lease.machine, \
+             (SELECT path FROM folder WHERE folder.workspace = lease.workspace ORDER BY path LIMIT 1) AS path \
+             FROM lease ORDER BY path, id LIMIT $1",
+        )
+        .bind(MAX_LISTED);
+        self.make_tables().await?;
+        self.answer(known.fetch_all(&self.pool)).await
     }
 
     /// Makes the tables, the first time.

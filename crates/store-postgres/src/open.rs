@@ -103,9 +103,14 @@ pub(crate) async fn open(access: &Access, options: &Options) -> Result<Opened, O
     let taken = Instant::now();
     let workspace: Arc<str> = options.workspace.as_str().into();
     let lease = lease::take(&mut connection, &workspace, &options.holder, options.lease).await;
-    let term = lease
-        .map_err(failed)?
-        .map_err(|Taken { machine, seconds }| OpenError::Taken { machine, seconds })?;
+    let term = lease.map_err(failed)?.map_err(|taken| match taken {
+        Taken {
+            is_copy: true,
+            machine,
+            ..
+        } => OpenError::Copied { machine },
+        Taken { machine, seconds, .. } => OpenError::Taken { machine, seconds },
+    })?;
     reached(Step::Opened);
     start_term(&mut connection, &term, options)
         .await

@@ -10,6 +10,7 @@ pub struct WriterStats {
     commits: AtomicU64,
     writes: AtomicU64,
     events: AtomicU64,
+    fenced: AtomicU64,
     /// Whether the storage took nothing at the last attempt.
     is_stuck: AtomicBool,
 }
@@ -22,6 +23,9 @@ impl WriterStats {
 
     /// Notes how an attempt to write has ended.
     pub fn note_attempt<T>(&self, written: &Result<T, StoreError>) {
+        if matches!(written, Err(StoreError::NotHeld)) {
+            self.fenced.fetch_add(1, Ordering::Relaxed);
+        }
         match written {
             Ok(_) => self.is_stuck.store(false, Ordering::Relaxed),
             Err(
@@ -52,6 +56,7 @@ impl WriterStats {
             commits: self.commits.load(Ordering::Relaxed),
             writes: self.writes.load(Ordering::Relaxed),
             events: self.events.load(Ordering::Relaxed),
+            fenced: self.fenced.load(Ordering::Relaxed),
             is_stuck: self.is_stuck(),
         }
     }

@@ -164,6 +164,8 @@ pub struct StoreStats {
     pub writes: u64,
     /// Events in them.
     pub events: u64,
+    /// Transactions that were refused because this process is not, or may not be, the holder of the workspace's lease.
+    pub fenced: u64,
     /// Whether the storage took nothing at the last attempt.
     pub is_stuck: bool,
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use bobbin_agent_api::checks::{DoctorLevel, DoctorReport};
 use bobbin_config::Config;
 use bobbin_store::Store;
-use bobbin_store_postgres::Health;
+use bobbin_store_postgres::{COPIED, Health, Nodes};
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_workspace::Workspace;
 
-use crate::database::access;
+use crate::database::{access, holder};
 
 /// Time of one question to a database from which each start of a Turn is felt: it has several.
 const SLOW: Duration = Duration::from_millis(20);
@@ -27,7 +27,7 @@ fn bad(report: &mut DoctorReport, message: String) {
 pub(super) async fn database(workspace: &Workspace, config: Option<&Config>, report: &mut DoctorReport) {
     let is_elsewhere = config.is_some_and(|config| config.database.url.is_some());
     if let Some(config) = config.filter(|_| is_elsewhere) {
-        postgres(config, report).await;
+        postgres(workspace, config, report).await;
     }
     if let Some(holder) = workspace.holder() {
         let place = holder.address.unwrap_or_else(|| "stdio only".to_owned());
@@ -79,14 +79,29 @@ pub(super) async fn database(workspace: &Workspace, config: Option<&Config>, rep
 }
 
 /// Reports whether the configured PostgreSQL can be used.
-async fn postgres(config: &Config, report: &mut DoctorReport) {
+async fn postgres(workspace: &Workspace, config: &Config, report: &mut DoctorReport) {
     let access = match access(config) {
         Ok(Some(access)) => access,
         Ok(None) => return,
         Err(error) => return report.add("database", DoctorLevel::Error, format!("{error:#}")),
     };
     match Health::of(&access).await {
-        Ok(health) => findings(&access.to_string(), &health, report),
+        Ok(health) => {
+            findings(&access.to_string(), &health, report);
+            let Ok(own) = holder(workspace.state_directory()) else {
+                return;
+            };
+            // A database without tables knows no other machine.
+            let namesake = Nodes::new(access).namesake(&own).await;
+            if let Ok(Some(machine)) = namesake {
+                report.add_mendable(
+                    "database",
+                    DoctorLevel::Error,
+                    format!("{machine} has the same state directory as this machine"),
+                    COPIED,
+                );
+            }
+        }
         Err(why) => report.add_mendable(
             "database",
             DoctorLevel::Error,

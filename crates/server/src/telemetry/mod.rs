@@ -8,4 +8,5 @@ mod metrics;
 mod traces;
 
 pub use logging::{LogOptions, finish, start};
-pub(crate) use metrics::{Metrics, memory_bytes};
+pub use metrics::Metrics;
+pub(crate) use metrics::memory_bytes;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bobbin_model::Event;
 use bobbin_store::{Holding, ScheduleChange, ScheduleEntry, ScheduleStore, Store, StoreError};
-use bobbin_store_postgres::{Access, OpenError, Options, PostgresStore};
+use bobbin_store_postgres::{Access, Holder, Nodes, OpenError, Options, PostgresStore};
 use bobbin_testkit::Postgres;
 use bobbin_testkit::store_story::{Writer, me};
 use futures_util::future::join_all;
@@ -97,13 +97,40 @@ async fn a_machine_takes_its_own_lease_at_once_with_the_next_fence() {
 }
 
 #[tokio::test]
+async fn a_copy_of_a_state_directory_takes_no_lease_while_the_other_one_is_served() {
+    let Some(server) = server() else { return };
+    let tea = Tea::new(server, "copied");
+    let own = holder("a");
+    let copy = Holder {
+        machine: "b".to_owned(),
+        ..own.clone()
+    };
+    let nodes = Nodes::new(tea.access.clone());
+    nodes.namesake(&own).await.expect_err("there are no tables yet");
+    let served = tea.open("a", LONG).await.unwrap();
+    assert_eq!(nodes.namesake(&own).await.unwrap(), None);
+    assert_eq!(nodes.namesake(&copy).await.unwrap().as_deref(), Some("a"));
+    let options = || Options::of("tea", copy.clone());
+    let refused = PostgresStore::open(&tea.access, options()).await.err().unwrap();
+    assert!(
+        matches!(&refused, OpenError::Copied { machine } if machine == "a"),
+        "{refused}"
+    );
+    let known = nodes.workspaces().await.unwrap();
+    assert_eq!((known[0].id.as_str(), known[0].machine.as_str()), ("tea", "a"));
+    served.close().await;
+    let opened = PostgresStore::open(&tea.access, options()).await.unwrap();
+    opened.close().await;
+}
+
+#[tokio::test]
 async fn nothing_of_an_earlier_holder_is_stored_at_any_entrance() {
     let Some(server) = server() else { return };
     let tea = Tea::new(server, "late");
     let frozen = tea.open("a", LONG).await.unwrap();
     let mut writer = Writer::start(&frozen, "thread_1", me()).await;
     // As if its time were over; otherwise it could renew the lease first.
-    tea.query("UPDATE lease SET holder = 'b'").await;
+    tea.query("UPDATE lease SET holder = 'b', machine = 'b'").await;
     let next = tea.open("b", LONG).await.unwrap();
     let before = tea.query(
         "SELECT (SELECT count(*) FROM event), (SELECT count(*) FROM schedule), (SELECT count(*) FROM thread)",
