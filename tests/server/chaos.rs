@@ -8,13 +8,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use bobbin_testkit::Postgres;
 use serde_json::json;
 
 use crate::chaos_client::{Broken, Knowledge, Line, Op, Random, Wire, check};
-use crate::support::{Process, Workspace};
+use crate::support::{Process, Workspace, not_tested};
 
 /// Things to do in a round.
 const OPS: usize = 6;
+/// Seconds of the lease in a PostgreSQL.
+const LEASE: u64 = 3;
 /// Rounds of the short form.
 const ROUNDS: u64 = 3;
 /// Connections after which a round has failed.
@@ -150,7 +153,8 @@ async fn stall(address: &str, thread: &str) -> Option<Wire> {
     Some(line.wire)
 }
 
-async fn round(seed: u64) {
+/// Plays a round, with the conversations in a PostgreSQL if there is an address of one.
+async fn round(seed: u64, database: Option<&str>) {
     let mut random = Random(seed);
     let script = script(&mut random);
     let stdio = random.below(4) == 0;
@@ -162,6 +166,10 @@ async fn round(seed: u64) {
         tally: Tally::default(),
         stalled: None,
     };
+    if let Some(url) = database {
+        let settings = json!({ "Database": { "Url": url, "LeaseSeconds": LEASE } });
+        round.workspace.configure(&settings);
+    }
     let mut known = Knowledge::default();
     loop {
         round.tally.connections += 1;
@@ -241,12 +249,27 @@ async fn round(seed: u64) {
 
 #[tokio::test]
 async fn whatever_breaks_the_client_ends_with_what_the_store_has() {
+    for seed in seeds() {
+        round(seed, None).await;
+    }
+}
+
+#[tokio::test]
+async fn whatever_breaks_the_client_ends_with_what_the_database_has() {
+    let Some(server) = Postgres::start() else {
+        return not_tested("PostgreSQL is not installed in /usr/lib/postgresql");
+    };
+    for seed in seeds() {
+        let address = server.database(&format!("chaos{seed}"));
+        round(seed, Some(&address)).await;
+    }
+}
+
+fn seeds() -> impl Iterator<Item = u64> {
     let rounds = from_outside("BOBBIN_CHAOS_ROUNDS").unwrap_or(ROUNDS);
     // A row of zeros would never leave zero.
     let first = from_outside("BOBBIN_CHAOS_SEED").unwrap_or(1).max(1);
-    for seed in (first..).take(usize::try_from(rounds).unwrap()) {
-        round(seed).await;
-    }
+    (first..).take(usize::try_from(rounds).unwrap())
 }
 
 /// A number that whoever starts the tests may give.
