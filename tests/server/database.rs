@@ -305,6 +305,71 @@ async fn a_database_that_is_away_is_told_and_all_goes_on_when_it_is_back() {
 }
 
 #[tokio::test]
+async fn conversations_are_copied_there_and_back_and_go_on() {
+    let Some((database, workspace)) = started("copied") else {
+        return;
+    };
+    let address = database.address("copied");
+    let without = || workspace.configure(&json!({}));
+    let read = async |server: &crate::support::Process, thread: &str| {
+        let read = json!({ "threadId": thread, "includeTurns": true });
+        let mut read = server.client("db").await.call("thread/read", read).await;
+        read["thread"]["turns"].take()
+    };
+    without();
+    let server = workspace.web_socket();
+    let mut client = server.client("db").await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "say one").await;
+    client.wait_for("turn/completed").await;
+    client.start_turn(&thread, "run `echo x > ran`").await;
+    client.wait_for("item/approval/request").await;
+    let refused = workspace.run(&["state", "copy", "--to", "postgres"]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("serve"), "a server runs: {said}");
+    drop(client);
+    server.kill().await;
+    let refused = workspace.run(&["state", "copy", "--to", "postgres"]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("Database.Url"), "{said}");
+
+    connect(&workspace, &address, LEASE, None);
+    let copied = workspace.run(&["state", "copy", "--to", "postgres"]).await;
+    let said = String::from_utf8(copied.stdout).unwrap();
+    assert!(said.contains("Copied 1 conversations"), "{said}");
+    let server = workspace.web_socket();
+    let mut client = server.client("db").await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    client.wait_for("turn/completed").await;
+    let turns = read(&server, &thread).await;
+    assert!(server.terminate().await.success());
+
+    let copied = workspace.run(&["state", "copy", "--to", "sqlite"]).await;
+    assert!(copied.status.success(), "{copied:?}");
+    without();
+    let server = workspace.web_socket();
+    assert_eq!(read(&server, &thread).await, turns);
+    assert!(server.terminate().await.success());
+
+    // What a backup has is taken in on PostgreSQL as well, as finished history.
+    let backup = workspace.run(&["backup", "copy.db"]).await;
+    assert!(backup.status.success(), "{backup:?}");
+    let other = with_database(&address, LEASE);
+    let file = workspace.path().join("copy.db");
+    let imported = other.run(&["import", file.to_str().unwrap()]).await;
+    let said = String::from_utf8([imported.stdout, imported.stderr].concat()).unwrap();
+    assert!(said.contains("Imported 1 conversations"), "{said}");
+    let server = other.web_socket();
+    let imported = read(&server, &thread).await;
+    assert_eq!(imported.as_array().unwrap().len(), 2);
+    assert!(server.terminate().await.success());
+}
+
+#[tokio::test]
 async fn doctor_looks_at_the_database_and_says_no_password() {
     let Some((database, workspace)) = started("looked") else {
         return;

@@ -13,6 +13,7 @@ use clap::Args;
 
 use bobbin_server::config;
 use bobbin_server::console;
+use bobbin_server::database;
 use bobbin_server::exit::{self, Failure};
 use bobbin_server::state;
 use bobbin_workspace::{LockedWorkspace, Workspace, open_private, private_directory};
@@ -93,8 +94,8 @@ fn check_is_here(workspace: &Workspace, instead: &str) -> anyhow::Result<()> {
 /// Takes the conversations of a file as finished history.
 pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(import.workspace.as_deref())?;
-    check_is_here(&workspace, "nothing is imported there yet")?;
     if let Some(from) = import.from {
+        check_is_here(&workspace, "of other agents, nothing is imported there yet")?;
         return other_agents::import(from, &import, &workspace).await;
     }
     let [file] = import.what.as_slice() else {
@@ -111,16 +112,29 @@ pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
     let copied = tokio::task::spawn_blocking(move || copy_in(&from, &to)).await?;
     let imported = match copied {
         Ok(()) => {
-            let root = workspace.root.to_string_lossy();
-            bobbin_store_sqlite::import(&copy, &workspace.database(), &root, now())
-                .await
-                .with_context(|| format!("{} is not imported", file.display()))
+            let taken = take(&workspace, &place, &copy).await;
+            taken.with_context(|| format!("{} is not imported", file.display()))
         }
         Err(error) => Err(error),
     };
     remove(&place)?;
     drop(locked);
     Ok(report(&imported?, &file))
+}
+
+/// Takes the conversations of a database that nobody else can change. On their way to a PostgreSQL, they are in a file.
+async fn take(workspace: &Workspace, place: &Path, from: &Path) -> anyhow::Result<Imported> {
+    let config = config::read(&workspace.root, state::home().as_deref())?;
+    let root = workspace.root.to_string_lossy();
+    if config.database.url.is_none() {
+        return Ok(bobbin_store_sqlite::import(from, &workspace.database(), &root, now()).await?);
+    }
+    let between = place.join("finished.db");
+    let mut imported = bobbin_store_sqlite::import(from, &between, &root, now()).await?;
+    let copied = database::take_in(workspace, &config, &between).await?;
+    imported.taken = copied.copied;
+    imported.known += copied.known + u32::try_from(copied.different.len())?;
+    Ok(imported)
 }
 
 /// Takes the workspace, which no server may have.

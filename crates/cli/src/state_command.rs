@@ -9,7 +9,10 @@ use std::time::SystemTime;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
+use bobbin_server::config;
 use bobbin_server::console;
+use bobbin_server::database::{self, StoreKind};
+use bobbin_server::exit;
 use bobbin_server::state;
 use bobbin_server::undo;
 use bobbin_workspace::{StateDirectory, Workspace};
@@ -32,6 +35,16 @@ enum What {
         /// The new path of the folder.
         new: PathBuf,
     },
+    /// Copy a folder's conversations, answers and jobs between the file of this machine and the database of `Database.Url`.
+    /// What is there already stays.
+    Copy {
+        /// Where to: `postgres` or `sqlite`.
+        #[arg(long, value_name = "STORE")]
+        to: StoreKind,
+        /// The workspace; the one around the current directory when left out.
+        #[arg(long, value_name = "DIR")]
+        workspace: Option<PathBuf>,
+    },
     /// Remove a folder's state: its conversations, answers and outputs of commands. The folder itself is not touched.
     Remove {
         /// The folder; it need not be there any more.
@@ -47,6 +60,7 @@ pub(crate) async fn run(state: State) -> anyhow::Result<ExitCode> {
     match state.what {
         What::List => list(&state::directory()?)?,
         What::Move { old, new } => move_state(&old, &new).await?,
+        What::Copy { to, workspace } => return copy(workspace.as_deref(), to).await,
         What::Remove { path, yes } => return remove(&path, yes).await,
     }
     Ok(ExitCode::SUCCESS)
@@ -153,6 +167,37 @@ async fn move_state(old: &Path, new: &Path) -> anyhow::Result<()> {
         new.root.display()
     ));
     Ok(())
+}
+
+async fn copy(path: Option<&Path>, to: StoreKind) -> anyhow::Result<ExitCode> {
+    let workspace = state::workspace(path)?;
+    let config = config::read(&workspace.root, state::home().as_deref())?;
+    let locked = workspace.hold().await?;
+    let copied = database::copy(&workspace, &config, to).await;
+    drop(locked);
+    let copied = copied?;
+    let place = match to {
+        StoreKind::Postgres => "the database of Database.Url",
+        StoreKind::Sqlite => "the file of this machine",
+    };
+    console::say(&format!(
+        "Copied {} conversations, {} answers and {} entries of the schedule to {place}.",
+        copied.copied, copied.answers, copied.scheduled
+    ));
+    if copied.known > 0 {
+        console::say(&format!("{} conversations were there already.", copied.known));
+    }
+    if to == StoreKind::Sqlite {
+        console::note("they are used without Database.Url");
+    }
+    if copied.different.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    console::say("These went on in both places, and were not copied:");
+    for thread in &copied.different {
+        console::say(&format!("  {thread}"));
+    }
+    Ok(ExitCode::from(exit::FAILED))
 }
 
 async fn remove(path: &Path, yes: bool) -> anyhow::Result<ExitCode> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use bobbin_config::{Config, PasswordPlace};
-use bobbin_store::{ScheduleStore, Store};
+use bobbin_store::{Copied, ScheduleStore, Store};
 use bobbin_store_postgres::{Access, Holder, Nodes, OpenError, PostgresStore};
 use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
 use bobbin_workspace::{StateDirectory, Workspace};
@@ -38,28 +38,101 @@ pub(crate) async fn open(
     config: &Config,
     removed: &CancellationToken,
 ) -> anyhow::Result<OpenStore> {
+    match access(config)? {
+        Some(access) => Ok(OpenStore::of(postgres(workspace, config, &access).await?)),
+        None => Ok(OpenStore::of(sqlite(workspace, config, removed).await?)),
+    }
+}
+
+/// Takes the lease of a workspace in a PostgreSQL.
+async fn postgres(workspace: &Workspace, config: &Config, access: &Access) -> anyhow::Result<PostgresStore> {
     let path = workspace.root.to_string_lossy().into_owned();
     let directory = bobbin_workspace::directory_id(&workspace.root);
-    if let Some(access) = access(config)? {
-        let options = bobbin_store_postgres::Options {
-            folder: directory.map(|directory| bobbin_store_postgres::ServedFolder { path, directory }),
-            lease: config.database.lease,
-            ..bobbin_store_postgres::Options::of(workspace.id()?, holder(workspace.state_directory())?)
-        };
-        let opened = PostgresStore::open(&access, options).await;
-        return match opened {
-            Ok(store) => Ok(OpenStore::of(store)),
-            Err(error @ OpenError::Taken { .. }) => Err(exit::elsewhere(&error).into()),
-            Err(error) => Err(error.into()),
-        };
+    let options = bobbin_store_postgres::Options {
+        folder: directory.map(|directory| bobbin_store_postgres::ServedFolder { path, directory }),
+        lease: config.database.lease,
+        ..bobbin_store_postgres::Options::of(workspace.id()?, holder(workspace.state_directory())?)
+    };
+    match PostgresStore::open(access, options).await {
+        Ok(store) => Ok(store),
+        Err(error @ (OpenError::Taken { .. } | OpenError::Copied { .. })) => {
+            Err(exit::elsewhere(&error).into())
+        }
+        Err(error) => Err(error.into()),
     }
+}
+
+/// Opens the file of this machine.
+async fn sqlite(
+    workspace: &Workspace,
+    config: &Config,
+    removed: &CancellationToken,
+) -> anyhow::Result<SqliteStore> {
+    let path = workspace.root.to_string_lossy().into_owned();
+    let directory = bobbin_workspace::directory_id(&workspace.root);
     let options = Options {
         durability: config.durability,
         folder: directory.map(|directory| ServedFolder { path, directory }),
         removed: removed.clone(),
     };
-    let store = SqliteStore::open(&workspace.database(), options).await?;
-    Ok(OpenStore::of(store))
+    Ok(SqliteStore::open(&workspace.database(), options).await?)
+}
+
+/// A kind of store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum StoreKind {
+    /// The PostgreSQL of `Database.Url`.
+    Postgres,
+    /// The file of this machine.
+    Sqlite,
+}
+
+/// Copies the conversations of a workspace, which no server may serve meanwhile, to the other kind of store.
+///
+/// # Errors
+/// There is no `Database.Url`, one of the stores cannot be used, or another machine serves the workspace.
+pub async fn copy(workspace: &Workspace, config: &Config, to: StoreKind) -> anyhow::Result<Copied> {
+    let access = access(config)?.context(
+        "there is no Database.Url in your own configuration: it names the PostgreSQL, also for a copy",
+    )?;
+    if to == StoreKind::Postgres && !workspace.database().exists() {
+        anyhow::bail!(
+            "{} has no conversations in a file of this machine",
+            workspace.root.display()
+        );
+    }
+    let database = postgres(workspace, config, &access).await?;
+    let file = sqlite(workspace, config, &CancellationToken::new()).await;
+    let copied = match &file {
+        Ok(file) if to == StoreKind::Postgres => bobbin_store::copy(file, &database).await,
+        Ok(file) => bobbin_store::copy(&database, file).await,
+        Err(_) => Ok(Copied::default()),
+    };
+    if let Ok(file) = &file {
+        file.close().await;
+    }
+    database.close().await;
+    file?;
+    Ok(copied?)
+}
+
+/// Copies the conversations of a file into the configured PostgreSQL.
+///
+/// # Errors
+/// As [`copy`].
+pub async fn take_in(workspace: &Workspace, config: &Config, file: &Path) -> anyhow::Result<Copied> {
+    let access = access(config)?.context("there is no Database.Url")?;
+    let from = SqliteStore::open(file, Options::default()).await?;
+    let copied = match postgres(workspace, config, &access).await {
+        Ok(database) => {
+            let copied = bobbin_store::copy(&from, &database).await;
+            database.close().await;
+            copied.map_err(anyhow::Error::from)
+        }
+        Err(error) => Err(error),
+    };
+    from.close().await;
+    copied
 }
 
 /// Returns the configured PostgreSQL as nodes use it, and who this one is; `None` without one.
@@ -120,8 +193,8 @@ pub(crate) fn named_foreign(workspace: &Workspace, config: &Config) -> Option<St
 pub(crate) fn named_unused(workspace: &Workspace, config: &Config) -> Option<String> {
     let is_there = config.database.url.is_some() && workspace.database().exists();
     is_there.then(|| {
-        "the conversations that this machine stored before Database.Url was set are not shown; they are there again without \
-         it"
+        "the conversations that this machine stored before Database.Url was set are not shown; `bobbin state copy --to \
+         postgres` copies them"
             .to_owned()
     })
 }

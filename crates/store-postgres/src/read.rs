@@ -487,6 +487,9 @@ pub(crate) async fn descendants(pool: &PgPool, workspace: &str, top: &ThreadId) 
 /// Continues a condition with those of a list filter, without order and page. Threads for an internal purpose of the
 /// server or a client are never listed.
 pub(crate) fn push_visible(query: &mut QueryBuilder<Postgres>, filter: &ListFilter) {
+    if filter.everything {
+        return;
+    }
     let text = |text: &str| plain(text).into_owned();
     query
         .push(" AND workspace_path = ")

@@ -417,6 +417,10 @@ pub(crate) const IS_FOR_USERS: &str = "origin_channel NOT IN ('commit-suggest', 
 
 /// Continues a condition on the workspace's path with the conditions of a list filter, without order and page.
 pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter: ListFilter) {
+    if filter.everything {
+        query.push("workspace_path");
+        return;
+    }
     query.push_bind(filter.workspace_path);
     query.push(" AND ").push(IS_FOR_USERS);
     if !filter.include_sub_agents {

@@ -4,9 +4,12 @@ use bobbin_model::{ThreadId, UnixMillis};
 
 /// A filter; see the fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
 pub struct ListFilter {
     /// Threads of this workspace.
     pub workspace_path: String,
+    /// All Threads, internal ones included. Then only `after` and `limit` count.
+    pub everything: bool,
     /// Threads of this user, if given.
     pub user_id: Option<String>,
     /// Threads of exactly this context; `None` means Threads without one.

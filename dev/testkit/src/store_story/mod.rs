@@ -8,6 +8,7 @@
     reason = "a story that cannot go on fails its test"
 )]
 
+mod copying;
 mod living;
 mod reading;
 mod searching;
@@ -27,6 +28,7 @@ use bobbin_model::{
 use bobbin_store::{ListFilter, ScheduleStore, Store, TextPart, UsageQuery};
 use futures_util::future::BoxFuture;
 
+pub use copying::a_copy_has_what_its_source_has;
 pub use living::{
     a_closed_store_says_so, a_subagent_is_among_the_children_of_its_parent,
     entries_of_the_schedule_change_together, zero_bytes_harm_nothing,
@@ -109,6 +111,7 @@ macro_rules! store_story {
             a_subagent_is_among_the_children_of_its_parent
             entries_of_the_schedule_change_together
             zero_bytes_harm_nothing
+            a_copy_has_what_its_source_has
             a_closed_store_says_so
         );
     };
