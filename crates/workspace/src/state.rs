@@ -62,6 +62,7 @@ impl StateDirectory {
     /// # Errors
     /// It cannot be read or written.
     pub fn id(&self) -> Result<String, WorkspaceError> {
+        private_directory(&self.0)?;
         random_id(&self.0.join(ID))
     }
 
@@ -268,6 +269,14 @@ mod tests {
         let name = one.strip_prefix("/state/workspaces").unwrap().to_str().unwrap();
         assert!(name.starts_with("tea-pots-") && name.len() == 25, "{name}");
         assert_ne!(one, state.of_workspace(Path::new("/home/tea pots")));
+    }
+
+    #[test]
+    fn a_state_directory_gets_its_id_before_anything_else_is_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let state = StateDirectory::at(&place.path().join("new/state"));
+        let id = state.id().unwrap();
+        assert_eq!(state.id().unwrap(), id);
     }
 
     #[test]
