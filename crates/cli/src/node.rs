@@ -279,15 +279,15 @@ async fn check_known(id: &str, state: &StateDirectory) -> anyhow::Result<()> {
     }
     let known = known.iter().map(|known| {
         let path = known.path.as_deref().unwrap_or("no folder yet");
-        format!("\n  {}  {path}, last served by {}", known.id, known.machine)
+        format!("{} ({path}, last served by {})", known.id, known.machine)
     });
-    let known: String = known.collect();
+    let known: Vec<_> = known.collect();
     if known.is_empty() {
         bail!(
             "the database has no workspace yet; a workspace is in it once its server has run on the first machine"
         );
     }
-    bail!("the database has no workspace {id}. It has:{known}");
+    bail!("the database has no workspace {id}; it has {}", known.join(", "));
 }
 
 /// Changes or prints the list of workspaces.
