@@ -356,6 +356,106 @@ async fn an_author_loosens_nothing_by_what_is_left_out_or_configured() {
 }
 
 #[tokio::test]
+async fn commands_see_no_home_and_no_other_workspace_once_others_may_prompt() {
+    let workspace = Workspace::new();
+    if !has_bubblewrap(&workspace).await {
+        return;
+    }
+    // Commands have a `/tmp` of their own.
+    let [home, other] = [(); 2].map(|()| tempfile::tempdir_in("/var/tmp").unwrap());
+    let wheel = home.path().join(".cache/pip/wheel");
+    std::fs::create_dir_all(wheel.parent().unwrap()).unwrap();
+    let [notes, plan] = [home.path().join("notes"), other.path().join("plan")];
+    for (file, text) in [(&wheel, "wheel"), (&notes, "notes"), (&plan, "plan")] {
+        std::fs::write(file, text).unwrap();
+    }
+    run(&workspace, &["workspace", "add", other.path().to_str().unwrap()]).await;
+    let server = workspace.web_socket_with_home(home.path());
+    let mut me = server.client("me").await;
+    let started =
+        json!({ "identity": { "channelName": "test" }, "config": { "approvalPolicy": "sandboxed" } });
+    let started = me.call("thread/start", started).await;
+    let thread = started["thread"]["id"].as_str().unwrap().to_owned();
+    me.call("thread/subscribe", json!({ "threadId": thread })).await;
+    let seen = async |client: &mut Client, name: &str| {
+        let files = [&wheel, &notes, &plan].map(|file| file.to_str().unwrap());
+        let line = format!("run `cat {} >> {name}`", files.join(" "));
+        client.start_turn(&thread, &line).await;
+        client.wait_for("turn/completed").await;
+        std::fs::read_to_string(workspace.path().join(name)).unwrap()
+    };
+    assert_eq!(seen(&mut me, "alone").await, "wheelnotesplan");
+    admit(&workspace, "vi", "viewer").await;
+    assert_eq!(seen(&mut me, "watched").await, "wheelnotesplan");
+    let mut author = client(&server, &admit(&workspace, "au", "author").await, "writing").await;
+    author
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    assert_eq!(seen(&mut author, "theirs").await, "wheel");
+    me.wait_for("turn/completed").await;
+    assert_eq!(seen(&mut me, "mine").await, "wheel");
+    let command = json!({ "threadId": thread, "command": format!("cat {} > typed", notes.display()) });
+    me.call("thread/shellCommand", command).await;
+    me.wait_for("turn/completed").await;
+    assert_eq!(
+        std::fs::read_to_string(workspace.path().join("typed")).unwrap(),
+        ""
+    );
+    // A Turn that a removed person has started may still run.
+    run(&workspace, &["people", "remove", "au"]).await;
+    assert_eq!(seen(&mut me, "removed").await, "wheel");
+}
+
+#[tokio::test]
+async fn what_leaves_the_workspace_is_answered_by_the_owner_and_always_is_about_the_owners_turns() {
+    let workspace = Workspace::asking();
+    if !has_bubblewrap(&workspace).await {
+        return;
+    }
+    let server = workspace.web_socket();
+    let mut me = server.client("me").await;
+    let mut author = client(&server, &admit(&workspace, "au", "author").await, "writing").await;
+    let mut approver = client(&server, &admit(&workspace, "ap", "approver").await, "deciding").await;
+    let thread = me.start_thread().await;
+    for client in [&mut me, &mut author, &mut approver] {
+        client
+            .call("thread/subscribe", json!({ "threadId": thread }))
+            .await;
+    }
+    let line = "run `echo x >> ran`";
+    me.start_turn(&thread, line).await;
+    let asked = me.wait_for("item/approval/request").await;
+    me.reply(&asked, json!({ "decision": "acceptAlways" })).await;
+    me.wait_for("turn/completed").await;
+    me.start_turn(&thread, line).await;
+    let seen = me.until("turn/completed").await;
+    assert!(!methods(&seen).contains(&"item/approval/request"));
+    for _ in 0..2 {
+        approver.until("turn/completed").await;
+    }
+    author.start_turn(&thread, line).await;
+    let asked = approver.wait_for("item/approval/request").await;
+    approver.reply(&asked, json!({ "decision": "accept" })).await;
+    approver.wait_for("turn/completed").await;
+    // The owner was asked, too.
+    me.until("turn/completed").await;
+
+    let outside = workspace.path().join("../outside-of-an-approver");
+    author
+        .start_turn(&thread, &format!("write `{}`: x", outside.display()))
+        .await;
+    let asked = me.wait_for("item/approval/request").await;
+    me.reply(&asked, json!({ "decision": "decline" })).await;
+    let seen = approver.until("turn/completed").await;
+    assert!(
+        !methods(&seen).contains(&"item/approval/request"),
+        "{:?}",
+        methods(&seen)
+    );
+    assert!(!outside.exists());
+}
+
+#[tokio::test]
 async fn a_removed_person_is_out_within_a_second_with_the_reason() {
     let workspace = Workspace::new();
     let server = workspace.web_socket();

@@ -200,6 +200,16 @@ impl Workspace {
         }
     }
 
+    /// Starts the server of a user with another home.
+    pub(crate) fn web_socket_with_home(&self, home: &Path) -> Process {
+        let mut command = self.bobbin(&["app-server", "--listen", "ws://127.0.0.1:0"]);
+        command.env("HOME", home).stdout(Stdio::null());
+        Process {
+            child: command.stderr(Stdio::inherit()).spawn().unwrap(),
+            state: self.state_file(),
+        }
+    }
+
     /// Starts the server by a program that becomes it.
     #[expect(clippy::disallowed_methods, reason = "the test starts the binary it tests")]
     pub(crate) fn web_socket_through(&self, program: &[&str]) -> Process {

@@ -129,7 +129,10 @@ impl CallsOutside {
             .sub_agent()
             .map(|source| source.parent.clone());
         let policy = self.threads.strictest_policy(own, parent).await;
-        match self.threads.standing_answer(state, &scope, policy).await {
+        let known = self
+            .threads
+            .standing_answer(state, &scope, policy, &features.actor);
+        match known.await {
             Some(decision) if decision.approves() => None,
             Some(Decision::Decline) => Some(format!(
                 "refused: {reason} The approval policy of this thread refuses such calls."

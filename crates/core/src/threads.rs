@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use bobbin_model::{ApprovalPolicy, Decision, Scope, StandingAnswer, ThreadId, TurnFeatures};
+use bobbin_model::{Actor, ApprovalPolicy, Decision, Need, Scope, StandingAnswer, ThreadId, TurnFeatures};
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{Store, StoreError, StoreStats};
 use parking_lot::Mutex;
@@ -335,12 +335,13 @@ impl Threads {
     }
 
     /// Returns the decision about a scope that needs no question: the policy's, or an earlier answer of a user. `policy` is
-    /// the one in force for the Thread and its parents.
+    /// the one in force for the Thread and its parents; `actor` has started the Turn.
     pub async fn standing_answer(
         &self,
         state: &bobbin_model::ThreadState,
         scope: &Scope,
         policy: ApprovalPolicy,
+        actor: &Actor,
     ) -> Option<Decision> {
         let accepted = match policy {
             ApprovalPolicy::AutoApprove => true,
@@ -351,18 +352,27 @@ impl Threads {
             | ApprovalPolicy::Ask
             | ApprovalPolicy::Refuse => false,
         };
-        if accepted || self.is_answered(Some(state), scope).await {
+        if accepted || self.is_answered(Some(state), scope, actor).await {
             return Some(Decision::Accept);
         }
         (policy == ApprovalPolicy::Refuse).then_some(Decision::Decline)
     }
 
-    /// Whether an earlier answer of a user, for the session or for ever, covers this. An answer that cannot be read does not
-    /// count.
-    pub async fn is_answered(&self, state: Option<&bobbin_model::ThreadState>, scope: &Scope) -> bool {
+    /// Whether an earlier answer of a user, for the session or for ever, covers this in a Turn of `actor`. An answer that
+    /// cannot be read does not count. An owner's answers for ever are about the owner's Turns.
+    pub async fn is_answered(
+        &self,
+        state: Option<&bobbin_model::ThreadState>,
+        scope: &Scope,
+        actor: &Actor,
+    ) -> bool {
         let Some(grant) = scope.grant() else { return false };
-        if state.is_some_and(|state| state.grants.contains(&grant)) {
+        let is_owner = actor.may(Need::Own);
+        if state.is_some_and(|state| state.grants.contains(&grant)) && (is_owner || !scope.of_owner) {
             return true;
+        }
+        if !is_owner {
+            return false;
         }
         match self.store.is_remembered(scope).await {
             Ok(remembered) => remembered,

@@ -117,6 +117,7 @@ pub(crate) fn question(config: &EngineConfig, call: &ToolCall, root: &Path) -> (
         conditions: vec![format!("by the agent {}", config.name)],
         // With network or keys, an agent can do more than its sandbox shows.
         sandboxed: !config.reaches_network() && config.environment.is_empty(),
+        of_owner: false,
     };
     let reason = format!("The agent {} asks before it does this: {title}.", config.name);
     (scope, reason)

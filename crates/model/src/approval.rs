@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Actor, ApprovalId, ItemId, Person, TurnId, UnixMillis};
+use crate::{Actor, ApprovalId, ItemId, Need, Person, TurnId, UnixMillis};
 
 /// Kind of operation that needs a user's permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -191,6 +191,9 @@ pub struct Scope {
     /// Whether the operation is confined to the sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandboxed: bool,
+    /// Whether the server's owner alone may answer, since the operation has the owner's rights or leaves the workspace.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_owner: bool,
 }
 
 /// Which later operations an answer covers.
@@ -225,7 +228,22 @@ impl Scope {
             coverage: Coverage::Exact,
             conditions: Vec::new(),
             sandboxed: false,
+            of_owner: false,
         }
+    }
+
+    /// Returns the scope with a question that the server's owner alone may answer.
+    #[must_use]
+    pub fn of_owner(self) -> Self {
+        Self {
+            of_owner: true,
+            ..self
+        }
+    }
+
+    /// Returns what somebody who answers needs.
+    pub fn need(&self) -> Need {
+        if self.of_owner { Need::Own } else { Need::Approve }
     }
 
     /// Returns the scope with [`Coverage::Once`]: each such operation needs its own answer.

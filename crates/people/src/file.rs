@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bobbin_model::{Role, UnixMillis};
-use bobbin_workspace::{WorkspaceError, open_private, private_directory, write_small};
+use bobbin_workspace::{StateDirectory, WorkspaceError, open_private, private_directory, write_small};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -149,6 +149,15 @@ impl PeopleFile {
 
     pub(crate) fn path(&self) -> PathBuf {
         self.state.join("people.json")
+    }
+
+    /// Returns the folders of the user's workspaces by their names.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub(crate) fn workspaces(&self) -> Result<BTreeMap<String, PathBuf>, WorkspaceError> {
+        let named = StateDirectory::at(&self.state).named()?.into_iter();
+        Ok(named.map(|named| (named.name, named.root)).collect())
     }
 
     /// Returns the people, in the order of their names.

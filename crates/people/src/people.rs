@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::Clock;
-use bobbin_model::{Actor, Person, Role};
+use bobbin_model::{Actor, Need, Person, Role};
 use bobbin_transport::{Admitted, Denied};
 use bobbin_workspace::Workspace;
 use parking_lot::Mutex;
@@ -38,6 +39,8 @@ struct Inner {
     scope: Scope,
     clock: Arc<dyn Clock>,
     read: Mutex<Read>,
+    /// The folders of the workspaces by name, as of the last look. `None` until somebody with a role in a single one comes.
+    named: Mutex<Option<BTreeMap<String, PathBuf>>>,
     /// The ends of connections.
     open: Mutex<HashMap<Presented, Open>>,
 }
@@ -86,6 +89,11 @@ impl Open {
     fn has_roles_of(&self, person: &PersonRecord) -> bool {
         self.roles.0 == person.role && self.roles.1 == person.workspaces
     }
+
+    /// Whether a role of the person is in a workspace of one of these names.
+    fn is_in_one_of(&self, names: &[String]) -> bool {
+        names.iter().any(|name| self.roles.1.contains_key(name))
+    }
 }
 
 impl People {
@@ -96,6 +104,7 @@ impl People {
             scope,
             clock,
             read: Mutex::default(),
+            named: Mutex::default(),
             open: Mutex::default(),
         }))
     }
@@ -148,6 +157,15 @@ impl People {
     pub fn has(&self, name: &str) -> bool {
         let people = self.0.read();
         people.is_some_and(|people| people.iter().any(|person| person.name == name))
+    }
+
+    /// Whether a person who is no owner may prompt in the workspace of this listener. A record that cannot be read has one.
+    pub fn may_prompt(&self) -> bool {
+        let Some(people) = self.0.read() else { return true };
+        let roles = people.iter().filter_map(|person| self.0.role(person, ""));
+        roles
+            .into_iter()
+            .any(|role| role.may(Need::Prompt) && !role.may(Need::Own))
     }
 
     /// Returns the role of an actor in the workspace of a name.
@@ -222,6 +240,12 @@ impl Inner {
         until: CancellationToken,
     ) -> Result<Admitted, Denied> {
         let role = self.role(person, path).ok_or(Denied::NoRole)?;
+        if !person.workspaces.is_empty() {
+            let mut named = self.named.lock();
+            if named.is_none() {
+                *named = self.names();
+            }
+        }
         let until = {
             let mut open = self.open.lock();
             let known = open.get(&presented);
@@ -246,11 +270,38 @@ impl Inner {
         })
     }
 
+    /// Returns the folders of the user's workspaces by name; `None` if they cannot be listed.
+    fn names(&self) -> Option<BTreeMap<String, PathBuf>> {
+        match self.file.workspaces() {
+            Ok(named) => Some(named),
+            Err(error) => {
+                tracing::warn!(%error, "names of workspaces cannot be read");
+                None
+            }
+        }
+    }
+
+    /// Returns the names that are those of another folder since the last look. Roles count by name.
+    fn renamed(&self) -> Vec<String> {
+        let has_any = |open: &Open| !open.roles.1.is_empty();
+        if !self.open.lock().values().any(has_any) {
+            return Vec::new();
+        }
+        let Some(now) = self.names() else {
+            return Vec::new();
+        };
+        let before = self.named.lock().replace(now.clone()).unwrap_or_default();
+        let names = before.keys().chain(now.keys());
+        let renamed = names.filter(|name| before.get(*name) != now.get(*name));
+        renamed.cloned().collect()
+    }
+
     /// Compares the open connections with the record.
     fn look(&self) {
         if self.open.lock().is_empty() {
             return;
         }
+        let renamed = self.renamed();
         let people = self.read().unwrap_or_default();
         let now = self.clock.now();
         self.open.lock().retain(|presented, open| {
@@ -260,7 +311,7 @@ impl Inner {
                     Presented::Token(digest) => person.has_token(digest, now),
                     Presented::Device(_) => true,
                 };
-                presents && open.has_roles_of(person)
+                presents && open.has_roles_of(person) && !open.is_in_one_of(&renamed)
             });
             if !stays && !open.until.is_cancelled() {
                 tracing::info!(person = open.person, "a person is disconnected");
@@ -387,6 +438,32 @@ mod tests {
         std::fs::write(set.file.path(), "{").unwrap();
         stays.cancelled().await;
         watching.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_workspace_of_another_name_has_other_people() {
+        let set = Set::new();
+        let root = tempfile::tempdir().unwrap();
+        let state = StateDirectory::at(set.state.path());
+        let workspace = Workspace::find(Some(root.path()), state.clone()).unwrap();
+        state.add_name(&workspace, Some("tea")).unwrap();
+        let [ana, bo] = [("ana", Some("tea")), ("bo", None)]
+            .map(|(name, workspace)| set.token(name, Role::Author, workspace));
+        for (scope, path) in [
+            (Scope::Node, "/w/tea/ws"),
+            (Scope::Workspace(Box::new(workspace.clone())), "/ws"),
+        ] {
+            state.add_name(&workspace, Some("tea")).unwrap();
+            let people = set.people(scope);
+            let [out, stays] =
+                [&ana, &bo].map(|token| people.of_token(token.as_bytes(), path).unwrap().until);
+            let watching = people.clone();
+            let watching = tokio::spawn(async move { watching.watch().await });
+            state.add_name(&workspace, Some("pot")).unwrap();
+            out.cancelled().await;
+            assert!(!stays.is_cancelled(), "{path}");
+            watching.abort();
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -111,7 +111,8 @@ fn grant_files(
     read: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, SandboxError> {
     let hide: Vec<PathBuf> = plan.hide.iter().cloned().chain([ALL_DEVICES.into()]).collect();
-    for (directory, names) in &readable(&hide)? {
+    let revealed = plan.revealed(&around(&plan.hide));
+    for (directory, names) in &readable(&hide, &revealed)? {
         // The directory was removed meanwhile, or this user may not search it: skipped, like single places.
         let Ok(parent) = open(AT_FDCWD, directory, OFlag::O_DIRECTORY) else {
             continue;
@@ -137,8 +138,8 @@ fn grant_files(
     if plan.outer == Outer::Bubblewrap {
         rules = grant(rules, Path::new(TERMINALS), device | AccessFs::ReadDir)?;
     }
-    for path in plan.revealed(&around(&plan.hide)) {
-        if let Ok(place) = open_real(&path) {
+    for path in revealed.iter().filter(|path| !path.is_dir()) {
+        if let Ok(place) = open_real(path) {
             rules = grant_open(rules, place, read, || path.clone())?;
         }
     }
@@ -210,16 +211,14 @@ fn grant_open(
         .map_err(|error| unusable(std::io::Error::other(error.to_string())))
 }
 
-/// Returns places that together are everything except hidden places: directories, and names in each.
-fn readable(hide: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxError> {
+/// Returns places that together are everything except hidden places, with the directories in these that are revealed:
+/// directories, and names in each.
+fn readable(hide: &[PathBuf], revealed: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxError> {
     // By their real names: granting a link would grant its target.
     let hidden: BTreeSet<PathBuf> = around(hide).into_iter().collect();
-    let root = PathBuf::from("/");
-    if hidden.is_empty() {
-        return Ok(vec![(root, vec![".".into()])]);
-    }
     let mut places = Vec::new();
-    let mut open = vec![root];
+    let directories = revealed.iter().filter(|path| path.is_dir()).cloned();
+    let mut open: Vec<PathBuf> = std::iter::once(PathBuf::from("/")).chain(directories).collect();
     let mut entries = 0;
     while let Some(place) = open.pop() {
         if hidden.contains(&place) {
@@ -234,6 +233,10 @@ fn readable(hide: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxEr
             .iter()
             .filter_map(|path| Some(path.strip_prefix(&place).ok()?.iter().next()?.to_owned()))
             .collect();
+        if apart.is_empty() {
+            places.push((place, vec![".".into()]));
+            continue;
+        }
         let found = match std::fs::read_dir(&place) {
             Ok(found) => found,
             // The user may not list the directory either; nothing in it is granted.
@@ -268,10 +271,34 @@ mod tests {
     use crate::Network;
 
     fn paths(hide: &[PathBuf]) -> BTreeSet<PathBuf> {
-        let places = readable(hide).unwrap().into_iter();
+        let places = readable(hide, &[]).unwrap().into_iter();
         places
             .flat_map(|(directory, names)| names.into_iter().map(move |name| directory.join(name)))
             .collect()
+    }
+
+    #[test]
+    fn a_revealed_place_is_readable_without_the_hidden_ones_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        for path in ["home/.cache/pip", "home/work/keys", "home/work/src", "home/notes"] {
+            std::fs::create_dir_all(top.join(path)).unwrap();
+        }
+        let hide = ["home", "home/work/keys"].map(|path| top.join(path));
+        let plan = Plan {
+            reveal: [".cache/pip", "work", "missing"]
+                .map(|path| top.join("home").join(path))
+                .to_vec(),
+            ..Plan::default()
+        };
+        let revealed = plan.revealed(&hide);
+        let places = readable(&hide, &revealed).unwrap().into_iter();
+        let places: BTreeSet<PathBuf> = places
+            .flat_map(|(directory, names)| names.into_iter().map(move |name| directory.join(name)))
+            .filter(|path| path.starts_with(top.join("home")))
+            .collect();
+        let expected = ["home/.cache/pip/.", "home/work/src"].map(|path| top.join(path));
+        assert_eq!(places, BTreeSet::from(expected));
     }
 
     #[test]

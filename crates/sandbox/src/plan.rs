@@ -20,7 +20,7 @@ pub struct Plan {
     /// Places whose files it may not read, absolute; unused under [`Files::Full`].
     #[serde(with = "crate::serialized::paths")]
     pub hide: Vec<PathBuf>,
-    /// Places in hidden ones that it reads all the same, absolute. A place with a hidden place in it is not read.
+    /// Places in hidden ones that it reads all the same, without the hidden places in them, absolute.
     #[serde(with = "crate::serialized::paths")]
     pub reveal: Vec<PathBuf>,
     /// Places it may only read although they are in a writable place, absolute. Only [`Outer::Bubblewrap`] can
@@ -203,13 +203,10 @@ impl Plan {
 
     /// Returns the real names of the places in hidden ones that the command reads. `hidden` has those by real name.
     pub(crate) fn revealed(&self, hidden: &[PathBuf]) -> Vec<PathBuf> {
-        let lies_in_one = |place: &&PathBuf| hidden.iter().any(|hidden| place.starts_with(hidden));
-        let has_one = |place: &&PathBuf| hidden.iter().any(|hidden| hidden.starts_with(place));
-        let places = looked(&self.reveal).0;
-        let revealed = places
-            .iter()
-            .filter(|place| lies_in_one(place) && !has_one(place));
-        revealed.cloned().collect()
+        let mut revealed = looked(&self.reveal).0;
+        let lies_in_one = |place: &PathBuf| hidden.iter().any(|hidden| place.starts_with(hidden));
+        revealed.retain(|place| lies_in_one(place) && !hidden.contains(place));
+        revealed
     }
 
     /// Returns the plan for the helper that runs in bubblewrap: bubblewrap does what Landlock cannot.
@@ -462,7 +459,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_place_in_a_hidden_one_is_read_unless_it_has_a_hidden_place_in_it() {
+    fn a_place_in_a_hidden_one_is_read_unless_it_is_hidden_itself() {
         let place = tempfile::tempdir().unwrap();
         let top = place.path().canonicalize().unwrap();
         let names = ["state/tree", "state/other/keys", "beside"].map(|name| top.join(name));
@@ -473,13 +470,17 @@ pub(crate) mod tests {
             hide: vec![top.join("state"), names[1].clone()],
             reveal: vec![
                 names[0].clone(),
+                names[1].clone(),
                 top.join("state/other"),
                 names[2].clone(),
                 top.join("state/none"),
             ],
             ..Plan::default()
         };
-        assert_eq!(plan.revealed(&around(&plan.hide)), [names[0].clone()]);
+        assert_eq!(
+            plan.revealed(&around(&plan.hide)),
+            [names[0].clone(), top.join("state/other")]
+        );
         assert_eq!(plan.within().reveal, plan.reveal);
     }
 

@@ -109,7 +109,7 @@ fn runner_sandbox(sandbox: &Sandbox, root: &Path, over_pipes: bool) -> RunnerSan
         CommandSandbox::Refused(why) => RunnerSandbox::Refused(why),
         CommandSandbox::Missing(why) => missing(why),
         CommandSandbox::Confined(plan)
-            if plan.is_apart() || plan.profile.network == Network::On || over_pipes =>
+            if plan.is_apart() || plan.profile.network != Network::Off || over_pipes =>
         {
             RunnerSandbox::Confined(format!("{} ({})", plan.profile, plan.holders()))
         }

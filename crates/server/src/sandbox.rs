@@ -1,13 +1,17 @@
 //! The sandbox of a workspace's commands, with the paths that it hides by default.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use bobbin_agent_api::SystemClock;
 use bobbin_children::Children;
+use bobbin_people::{People, PeopleFile, Scope};
 use bobbin_sandbox::{Support, repositories_in};
-use bobbin_tools::{Bubblewrap, Sandbox};
+use bobbin_tools::{Bubblewrap, Sandbox, SharedPlaces, Sharing};
 
 use bobbin_config::{Config, PasswordPlace};
-use bobbin_workspace::Workspace;
+use bobbin_workspace::{StateDirectory, Workspace};
 
 /// Paths in a home with keys or the user's typed lines. No command in the sandbox reads them. The list has secrets
 /// only, not caches, since builds need those.
@@ -144,6 +148,53 @@ const SECRET_WORDS: &[&str] = &[
     "auth",
 ];
 
+/// Caches and toolchains in a home, and git's settings, which have the names of authors. Where other people may prompt,
+/// commands read nothing else of it.
+const CACHES: &[&str] = &[
+    ".asdf",
+    ".bun",
+    ".cache/Cypress",
+    ".cache/bazel",
+    ".cache/deno",
+    ".cache/go-build",
+    ".cache/ms-playwright",
+    ".cache/node",
+    ".cache/pip",
+    ".cache/pnpm",
+    ".cache/pypoetry",
+    ".cache/uv",
+    ".cache/yarn",
+    ".cargo/bin",
+    ".cargo/config.toml",
+    ".cargo/git",
+    ".cargo/registry",
+    ".config/git/attributes",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".deno",
+    ".gitconfig",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".ivy2/cache",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".m2/repository",
+    ".m2/wrapper",
+    ".npm/_cacache",
+    ".nuget/packages",
+    ".nvm",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sdkman",
+    ".volta",
+    "go/bin",
+    "go/pkg",
+];
+
 /// The directory of the machine's services, with their sockets.
 const SERVICES: &str = "/run";
 
@@ -183,6 +234,7 @@ pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children:
     if let PasswordPlace::File(path) = &config.database.password {
         hide.push(path.clone());
     }
+    let sharing = sharing(workspace, home.map(Path::to_path_buf));
     Sandbox {
         private_tmp: false,
         profile: said.profile,
@@ -192,6 +244,8 @@ pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children:
         temporary: Some(workspace.temporary()),
         write: said.writable.iter().map(place).collect(),
         hide,
+        reveal: Vec::new(),
+        sharing,
         folder: workspace.root.clone(),
         hidden_by_folder: said.hidden_by_folder.iter().map(place).collect(),
         read_only: vec![workspace.craft()],
@@ -206,6 +260,55 @@ pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children:
     }
 }
 
+/// Returns what commands do not see as soon as other people may prompt in the workspace. That stays so until the server
+/// ends: a Turn of a person who is removed may still run.
+fn sharing(workspace: &Workspace, home: Option<PathBuf>) -> Sharing {
+    let workspace = workspace.clone();
+    let state = workspace.state_directory().clone();
+    let scope = Scope::Workspace(Box::new(workspace.clone()));
+    let people = People::new(PeopleFile::of(state.path()), scope, Arc::new(SystemClock));
+    let was_shared = AtomicBool::new(false);
+    Sharing::new(move || {
+        if people.may_prompt() {
+            was_shared.store(true, Ordering::Relaxed);
+        }
+        was_shared
+            .load(Ordering::Relaxed)
+            .then(|| places_of_owner(&workspace, &state, home.as_deref()))
+    })
+}
+
+/// Returns the home and the other workspaces of the server's owner, as far as the workspace is not in their place.
+fn places_of_owner(workspace: &Workspace, state: &StateDirectory, home: Option<&Path>) -> SharedPlaces {
+    let own = &workspace.root;
+    let home = home
+        .and_then(|home| home.canonicalize().ok())
+        .filter(|home| !home.starts_with(own) && home.parent().is_some());
+    let others = state.workspaces().unwrap_or_else(|error| {
+        tracing::warn!(%error, "commands may see other workspaces");
+        Vec::new()
+    });
+    // A folder around the home is not hidden as a whole: programs of the machine lie there, too.
+    let is_around_home = |root: &Path| home.as_ref().is_some_and(|home| home.starts_with(root));
+    let others = others.into_iter().map(|(root, _)| root);
+    let others = others.filter(|root| root != own && root.parent().is_some() && !is_around_home(root));
+    let mut hide: Vec<PathBuf> = others.collect();
+    let mut reveal = vec![own.clone()];
+    if let Some(home) = home {
+        reveal.extend(CACHES.iter().map(|name| home.join(name)));
+        reveal.retain(|path| !has_login(path));
+        // A workspace that is a part of a repository needs the whole of it.
+        let repository = own.ancestors().find(|folder| folder.join(".git").exists());
+        reveal.extend(
+            repository
+                .filter(|folder| !home.starts_with(folder))
+                .map(Path::to_path_buf),
+        );
+        hide.push(home);
+    }
+    SharedPlaces { hide, reveal }
+}
+
 fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
     let mut path = path.into_os_string();
     path.push(ending);
@@ -217,14 +320,33 @@ fn holds_a_secret(path: &Path) -> bool {
     match bobbin_files::read_text(path, MAX_SETTINGS_BYTES) {
         Ok(text) => {
             let text = text.to_ascii_lowercase();
-            // An address with a user, as `https://name:password@host`.
-            let has_user = text
-                .split("://")
-                .skip(1)
-                .filter_map(|rest| rest.split(['/', ' ', '\n', '"', '<']).next())
-                .any(|host| host.contains('@'));
-            has_user || SECRET_WORDS.iter().any(|word| text.contains(word))
+            has_user(&text) || SECRET_WORDS.iter().any(|word| text.contains(word))
         }
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
+}
+
+/// Whether a text has an address with a user, as `https://name:password@host`.
+fn has_user(text: &str) -> bool {
+    text.split("://")
+        .skip(1)
+        .filter_map(|rest| rest.split(['/', ' ', '\n', '"', '<']).next())
+        .any(|host| host.contains('@'))
+}
+
+/// Whether a file of settings that commands need says how to log in somewhere.
+fn has_login(path: &Path) -> bool {
+    let is_settings = path.file_name().is_some_and(|name| {
+        [".gitconfig", "config", "config.toml"]
+            .iter()
+            .any(|known| name == *known)
+    });
+    is_settings
+        && bobbin_files::read_text(path, MAX_SETTINGS_BYTES).is_ok_and(|text| {
+            let text = text.to_ascii_lowercase();
+            has_user(&text)
+                || ["extraheader", "token", "password"]
+                    .iter()
+                    .any(|word| text.contains(word))
+        })
 }

@@ -71,7 +71,7 @@ impl PendingRequests {
         approval: Approval,
         when: When,
     ) {
-        if !dialect.approves() {
+        if !dialect.approves() || !dialect.actor().may(approval.scope.need()) {
             return;
         }
         let settled = self.closing.child_token();

@@ -69,6 +69,15 @@ impl Bubblewrap {
         self
     }
 
+    /// Returns the same bubblewrap, without which commands are refused.
+    #[must_use]
+    pub(super) fn required(&self) -> Self {
+        Self {
+            wanted: BubblewrapUse::Require,
+            ..self.clone()
+        }
+    }
+
     /// Returns the configured use.
     pub fn wanted(&self) -> BubblewrapUse {
         self.wanted

@@ -1,6 +1,7 @@
 //! Checks of commands: their sandbox, with a command that writes to an allowed and to a forbidden path, and their
 //! environment.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -22,6 +23,9 @@ pub async fn check_sandbox(
     report: &mut DoctorReport,
 ) {
     const WHAT: &str = "sandbox";
+    let now = sandbox.now();
+    let is_shared = matches!(now, Cow::Owned(_));
+    let sandbox = &*now;
     let profile = sandbox.profile;
     if !profile.restricts_something() {
         let text =
@@ -51,6 +55,10 @@ pub async fn check_sandbox(
             let holders = plan.holders();
             let text = format!("{profile}; {holders}, tried just now");
             report.add(WHAT, DoctorLevel::Ok, text);
+            if is_shared {
+                let text = "other people may prompt here: commands see no other workspace, and of your home only caches";
+                report.add(WHAT, DoctorLevel::Ok, text);
+            }
             match (sandbox.bubblewrap.wanted(), sandbox.bubblewrap.found()) {
                 (_, Some(Ok(program))) => {
                     let text = format!("bubblewrap is {}", program.display());

@@ -23,7 +23,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::ToolSet;
-use super::paths::{Access, locate};
+use super::paths::{Access, locate, of_owner};
 use bobbin_agent_api::client::MAX_ANSWER_BYTES;
 use bobbin_agent_api::cut::head_and_tail;
 
@@ -183,7 +183,7 @@ fn may_run(command: &str, directory: &str, environment: &ToolEnvironment) -> Res
         (true, OutsideWorkspace::Refuse) => {
             May::Not("it would run outside the workspace, where this thread may not go".to_owned())
         }
-        (true, OutsideWorkspace::Ask) => May::If(ask("it would run outside the workspace")),
+        (true, OutsideWorkspace::Ask) => May::If(of_owner(ask("it would run outside the workspace"))),
         (false, _) if ruling.judgement == Judgement::Ask => May::If(ask(&ruling.reason)),
         (false, _) => May::If(Permission::Free),
     })

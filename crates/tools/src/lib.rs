@@ -52,7 +52,7 @@ pub use git::{Git, GitAnswer, GitBounds, GitFailure};
 pub use patch::patch_paths;
 pub use paths::{Access, locate};
 pub use program_sandbox::{NotConfined, ProgramBounds, ProgramNeeds, ProgramNetwork, ProgramSandbox};
-pub use sandbox::{CommandSandbox, Sandbox, WhenMissing, profile_of};
+pub use sandbox::{CommandSandbox, Sandbox, SharedPlaces, Sharing, WhenMissing, profile_of};
 pub use shell::{CommandRequest, Commands};
 pub use tool_set::{ToolSet, built_in_names, is_allowed};
 pub use view_image::VIEW_IMAGE;

@@ -167,7 +167,7 @@ pub fn locate(
         TraceStatus::Outside if !access.changes() && said.is_none() && is_output => Permission::Free,
         TraceStatus::Outside => match environment.outside_workspace {
             OutsideWorkspace::Ask if said == Some(Judgement::Allow) => Permission::Free,
-            OutsideWorkspace::Ask => ask("a file outside the workspace"),
+            OutsideWorkspace::Ask => of_owner(ask("a file outside the workspace")),
             OutsideWorkspace::Refuse => {
                 return Err(ToolRefusal::denied(format_args!(
                     "{text} is outside the workspace, where this thread may not go"
@@ -189,6 +189,17 @@ pub fn locate(
         path,
     };
     Ok((target, permission))
+}
+
+/// Returns a permission whose question the server's owner alone may answer.
+pub(super) fn of_owner(permission: Permission) -> Permission {
+    match permission {
+        Permission::Ask { scope, reason } => Permission::Ask {
+            scope: scope.of_owner(),
+            reason,
+        },
+        Permission::Free => Permission::Free,
+    }
 }
 
 /// Returns a path with `~` replaced by the user's home. A file of that name is `./~`.

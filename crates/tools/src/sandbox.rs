@@ -1,6 +1,9 @@
 //! The sandbox of a server's commands, and the consequence when it is impossible.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bobbin_children::{Confinement, ProcessSpec, ResourceLimits};
 use bobbin_model::SandboxProfile;
@@ -30,6 +33,10 @@ pub struct Sandbox {
     pub write: Vec<PathBuf>,
     /// Places whose files commands may not read.
     pub hide: Vec<PathBuf>,
+    /// Places in hidden ones that they read all the same.
+    pub reveal: Vec<PathBuf>,
+    /// Whether other people may prompt in the workspace, which confines commands more.
+    pub sharing: Sharing,
     /// The folder that the server serves.
     pub folder: PathBuf,
     /// Places in the folder whose files commands may not read, by the folder's own configuration. This needs no trust,
@@ -53,6 +60,36 @@ pub struct Sandbox {
     pub worktrees: Option<PathBuf>,
     /// The consequence when the profile cannot be enforced.
     pub when_missing: WhenMissing,
+}
+
+/// Says, as of now, what commands of a workspace do not see because other people may prompt in it. Nobody may by default.
+#[derive(Clone, Default)]
+pub struct Sharing(Option<Arc<dyn Fn() -> Option<SharedPlaces> + Send + Sync>>);
+
+/// The places of the owner that commands do not see in a workspace where other people may prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SharedPlaces {
+    /// The hidden places: the owner's home and other workspaces.
+    pub hide: Vec<PathBuf>,
+    /// Places in these that commands read all the same.
+    pub reveal: Vec<PathBuf>,
+}
+
+impl Sharing {
+    /// Returns the answers of a function: `None` if nobody but the owner may prompt.
+    pub fn new(places: impl Fn() -> Option<SharedPlaces> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(places)))
+    }
+
+    fn places(&self) -> Option<SharedPlaces> {
+        self.0.as_ref()?()
+    }
+}
+
+impl fmt::Debug for Sharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sharing").field(&self.0.is_some()).finish()
+    }
 }
 
 /// How commands run where they cannot be confined.
@@ -105,6 +142,8 @@ impl Default for Sandbox {
             private_tmp: false,
             write: Vec::new(),
             hide: Vec::new(),
+            reveal: Vec::new(),
+            sharing: Sharing::default(),
             folder: PathBuf::new(),
             hidden_by_folder: Vec::new(),
             read_only: Vec::new(),
@@ -127,20 +166,41 @@ impl Sandbox {
         sandbox
     }
 
+    /// Returns the sandbox as of now. Where other people may prompt, bubblewrap confines each command to the workspace,
+    /// whatever is configured: what one of them leaves in a file may run in anybody's Turn.
+    pub fn now(&self) -> Cow<'_, Self> {
+        let Some(SharedPlaces { hide, reveal }) = self.sharing.places() else {
+            return Cow::Borrowed(self);
+        };
+        let mut sandbox = self.clone();
+        sandbox.sharing = Sharing::default();
+        sandbox.profile.files = sandbox.profile.files.min(Files::WorkspaceWrite);
+        if sandbox.profile.network == Network::On {
+            // A local socket leads to services of the owner, which start programs outside of the sandbox.
+            sandbox.profile.network = Network::Internet;
+        }
+        sandbox.bubblewrap = sandbox.bubblewrap.required();
+        sandbox.hide.extend(hide);
+        sandbox.reveal.extend(reveal);
+        Cow::Owned(sandbox)
+    }
+
     /// Runs the trial of bubblewrap if necessary. Call it before relying on bubblewrap.
     pub async fn settle(&self) {
-        if self.profile.restricts_something() {
-            self.bubblewrap.settle(self.support).await;
+        let now = self.now();
+        if now.profile.restricts_something() {
+            now.bubblewrap.settle(now.support).await;
         }
     }
 
     /// Does the same on a blocking thread; returns at once if the result is known.
     pub fn settle_now(&self) {
-        if self.profile.restricts_something()
-            && self.bubblewrap.wants_a_try()
+        let now = self.now();
+        if now.profile.restricts_something()
+            && now.bubblewrap.wants_a_try()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            runtime.block_on(self.settle());
+            runtime.block_on(now.settle());
         }
     }
 
@@ -158,15 +218,20 @@ impl Sandbox {
 
     /// Whether bubblewrap confines commands. Before its trial, whether bubblewrap is wanted and installed.
     pub fn is_bubblewrapped(&self) -> bool {
-        let works = match self.bubblewrap.found() {
+        let now = self.now();
+        let works = match now.bubblewrap.found() {
             Some(found) => found.is_ok(),
-            None => self.bubblewrap.may_work(),
+            None => now.bubblewrap.may_work(),
         };
-        self.profile.files != Files::Full && works
+        now.profile.files != Files::Full && works
     }
 
     /// Returns why commands are not sandboxed here although they should be, as half a sentence; `None` if they are.
     pub fn missing(&self) -> Option<String> {
+        self.now().missing_now()
+    }
+
+    fn missing_now(&self) -> Option<String> {
         let support = self.support_now();
         if self.profile.restricts_something()
             && self.bubblewrap.wanted() == BubblewrapUse::Require
@@ -177,7 +242,7 @@ impl Sandbox {
                 Some(Ok(_)) | None => "it was not tried".to_owned(),
             };
             return Some(format!(
-                "bubblewrap is required (Sandbox.Bubblewrap) and cannot be used: {why}"
+                "bubblewrap is required (by Sandbox.Bubblewrap, or since other people may prompt here) and cannot be used: {why}"
             ));
         }
         support.missing(self.profile)
@@ -185,7 +250,7 @@ impl Sandbox {
 
     /// Returns the consequence for a command that should be sandboxed and cannot be.
     pub fn when_missing(&self) -> WhenMissing {
-        match self.bubblewrap.wanted() {
+        match self.now().bubblewrap.wanted() {
             BubblewrapUse::Require => WhenMissing::Refuse,
             BubblewrapUse::Off | BubblewrapUse::Auto => self.when_missing,
         }
@@ -202,7 +267,7 @@ impl Sandbox {
             blank: self.blank.clone(),
             services: self.services.clone(),
             show: self.show.clone(),
-            reveal: Vec::new(),
+            reveal: self.reveal.clone(),
             temporary: self.temporary.clone(),
             private_tmp: self.private_tmp,
             repositories: self.repositories.clone(),
@@ -214,10 +279,14 @@ impl Sandbox {
 
     /// Returns the confinement of a command that runs in `root`.
     pub fn of_command(&self, root: &Path) -> CommandSandbox {
+        self.now().of_command_now(root)
+    }
+
+    fn of_command_now(&self, root: &Path) -> CommandSandbox {
         if !self.profile.restricts_something() {
             return CommandSandbox::NotNeeded;
         }
-        if let Some(why) = self.missing() {
+        if let Some(why) = self.missing_now() {
             return CommandSandbox::Missing(why);
         }
         let worktree = WorktreePlaces::of(self, root);
@@ -510,6 +579,40 @@ mod tests {
             exposed.of_command(Path::new("/w")),
             CommandSandbox::Confined(_)
         ));
+    }
+
+    #[test]
+    fn where_others_may_prompt_bubblewrap_confines_whatever_is_configured() {
+        let places = || SharedPlaces {
+            hide: vec!["/h".into()],
+            reveal: vec!["/h/cache".into()],
+        };
+        let open = Sandbox {
+            support: strict().support,
+            sharing: Sharing::new(move || Some(places())),
+            ..Sandbox::default()
+        };
+        let now = open.now();
+        assert_eq!(
+            now.profile,
+            Profile {
+                files: Files::WorkspaceWrite,
+                network: Network::Internet,
+            }
+        );
+        let plan = now.plan(Vec::new());
+        assert_eq!((plan.hide, plan.reveal), (places().hide, places().reveal));
+        assert!(matches!(
+            open.of_command(Path::new("/w")),
+            CommandSandbox::Missing(_)
+        ));
+        assert_eq!(open.when_missing(), WhenMissing::Refuse);
+        let alone = Sandbox {
+            sharing: Sharing::new(|| None),
+            ..strict()
+        };
+        assert_eq!(alone.now().profile, alone.profile);
+        assert_eq!(alone.when_missing(), WhenMissing::Ask);
     }
 
     #[test]

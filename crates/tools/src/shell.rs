@@ -499,7 +499,10 @@ fn permission(
                 let mut scope = scope();
                 // An answer given for sandboxed commands covers no others.
                 scope.conditions.push(UNCONFINED.to_owned());
-                Ok(ask(scope, &format!(" It runs without a sandbox: {missing}.")))
+                Ok(ask(
+                    scope.of_owner(),
+                    &format!(" It runs without a sandbox: {missing}."),
+                ))
             }
         },
         Some(CommandSandbox::NotNeeded) if ruling.judgement == Judgement::Ask => Ok(ask(scope(), "")),
@@ -533,14 +536,14 @@ fn outside(command: &str, ruled: &CommandRuling, root: &Path) -> Permission {
             command,
         );
         return Permission::Ask {
-            scope: scope.once(),
+            scope: scope.once().of_owner(),
             reason: format!("{asked}{}", written(ruled)),
         };
     }
     let mut scope = Scope::new(ApprovalKind::Shell, command, root.to_string_lossy());
     scope.conditions.push(OUTSIDE.to_owned());
     Permission::Ask {
-        scope,
+        scope: scope.of_owner(),
         reason: format!("{asked}{LASTING}"),
     }
 }
@@ -619,7 +622,8 @@ fn leaving(command: &str, ruled: &CommandRuling) -> Permission {
             "run a command in a terminal of the editor",
             command,
         )
-        .once(),
+        .once()
+        .of_owner(),
         reason: format!(
             "In a terminal of the editor, without a sandbox. {}.{}",
             upper_first(&ruled.ruling.reason),

@@ -207,6 +207,7 @@ impl TerminalTool {
         let scope = if outside || is_open { scope.once() } else { scope };
         let scope = Scope {
             sandboxed: facts.sandboxed && !is_open,
+            of_owner: !facts.sandboxed,
             ..scope
         };
         Ok(Permission::Ask { scope, reason })

@@ -42,8 +42,10 @@ impl Owner {
                 Some(*decision)
             }
             _ => {
-                let threads = self.threads.clone();
-                threads.standing_answer(&self.state, &ask.scope, policy).await
+                let (threads, actor) = (self.threads.clone(), live.features.actor.clone());
+                threads
+                    .standing_answer(&self.state, &ask.scope, policy, &actor)
+                    .await
             }
         };
         if known == Some(Decision::Cancel) {
@@ -108,8 +110,14 @@ impl Owner {
         self.commit(staged, effect).await
     }
 
-    /// Settles a question. A late answer has no effect and gets no error (04 §6).
+    /// Settles a question. A late answer, or one of somebody who may not give it, has no effect and gets no error (04 §6).
     pub(super) async fn answer(&mut self, answer: Answer, reply: Reply<()>) -> Result<(), CoreError> {
+        let open = self.state.approval(&answer.approval);
+        if open.is_some_and(|open| !answer.actor.may(open.scope.need())) {
+            return self
+                .commit(Staged::default(), Effect::answer(Box::new(reply)))
+                .await;
+        }
         let by = DecidedBy::client(answer.client, answer.actor);
         let scope = self
             .state

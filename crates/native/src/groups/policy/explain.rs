@@ -114,7 +114,7 @@ async fn answer(
 async fn is_answered(client: &Client, snapshot: Option<&Snapshot>, scopes: &[Scope]) -> bool {
     let state = snapshot.map(|snapshot| &*snapshot.state);
     for scope in scopes {
-        if client.threads().is_answered(state, scope).await {
+        if client.threads().is_answered(state, scope, client.actor()).await {
             return true;
         }
     }
