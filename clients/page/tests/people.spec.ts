@@ -44,6 +44,26 @@ test("a viewer reads, an author writes, an approver answers, and the record name
     await expect(one.getByText("by au, on phone of au")).toBeVisible();
   }
 
+  // A role is offered what it may do, and nothing else.
+  await expect(page.getByRole("button", { name: "Undo…" })).toHaveCount(1);
+  for (const one of [viewer, author, approver]) await expect(one.getByRole("button", { name: "Undo…" })).toHaveCount(0);
+  await expect(author.getByRole("button", { name: "Edit" })).toHaveCount(2);
+  await expect(viewer.getByRole("button", { name: "Edit" })).toHaveCount(0);
+  for (const [one, entries] of [
+    [viewer, ["Export as Markdown", "Export as JSON"]],
+    [author, ["Rename…", "Fork", "Export as Markdown", "Export as JSON"]],
+    [approver, ["Rename…", "Fork", "Export as Markdown", "Export as JSON", "Archive"]],
+  ] as const) {
+    await one.getByRole("button", { name: "More" }).click();
+    await expect(one.getByRole("menuitem")).toHaveText([...entries]);
+    await one.keyboard.press("Escape");
+  }
+  await approver.goto(`${bench.origin}/#/settings/rules`);
+  await expect(approver.getByRole("heading", { name: "This browser" })).toBeVisible();
+  await expect(approver.getByText("An owner of the server changes the rest.")).toBeVisible();
+  await expect(approver.getByRole("link", { name: "Rules and approvals" })).toHaveCount(0);
+  await approver.goto(`${bench.origin}/${thread}`);
+
   bench.bobbin("people", "remove", "vi");
   await expect(readOnly).toHaveCount(0);
   await ask(author, "say goodbye");

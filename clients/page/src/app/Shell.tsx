@@ -1,7 +1,7 @@
 //! The page after signing in: Threads at the left, the chosen part at the right, the connection's state at the top.
 import { lazy, Suspense, useEffect, useSyncExternalStore } from "react";
 import { RepositoryProvider } from "../git/status";
-import { useStatus } from "../server/context";
+import { useMay, useStatus } from "../server/context";
 import { screens } from "../server/screens";
 import { ThreadListProvider } from "../server/threads";
 import { Sidebar } from "../threads/Sidebar";
@@ -64,19 +64,20 @@ export function Shell({ onOut }: { onOut: (why: string) => void }) {
 }
 
 function Main({ route }: { route: Route }) {
+  const isOwner = useMay("owner");
   switch (route.at) {
     case "thread":
       return <ThreadView key={route.id} id={route.id} row={route.row} tab={route.tab ?? null} />;
     case "waiting":
       return <Waiting />;
     case "actions":
-      return <Actions />;
+      return isOwner ? <Actions /> : <OfOwner what="FineCode is" />;
     case "changes":
       return <Changes key={route.thread} thread={route.thread} />;
     case "compare":
       return <Compare key={route.group} group={route.group} />;
     case "terminal":
-      return <Shells key={route.thread} thread={route.thread} />;
+      return isOwner ? <Shells key={route.thread} thread={route.thread} /> : <OfOwner what="Terminals are" />;
     case "files":
       return <Browser path={route.path} line={route.line} />;
     case "documents":
@@ -89,6 +90,15 @@ function Main({ route }: { route: Route }) {
     case "home":
       return <NewThread />;
   }
+}
+
+/** The place of a part that only an owner uses. */
+function OfOwner({ what }: { what: string }) {
+  return (
+    <main className="page">
+      <p className="empty">{what} for owners of the server.</p>
+    </main>
+  );
 }
 
 /** Dialogs and windows of extensions. The first one loads their code. */

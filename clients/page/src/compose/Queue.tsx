@@ -1,6 +1,6 @@
 //! Inputs that wait for the end of the Turn. The user can send one to the running Turn, or take it back into the field.
 import type { QueuedTurnInput, ThreadSnapshot } from "@bobbin/client";
-import { useClient } from "../server/context";
+import { useClient, useMayChange } from "../server/context";
 import { Icon } from "../ui/Icon";
 import { complain } from "../ui/toast";
 
@@ -12,6 +12,7 @@ export function Queue({
   onTakenBack: (input: QueuedTurnInput) => void;
 }) {
   const client = useClient();
+  const mayChange = useMayChange();
   const { id: threadId, queuedInputs, thread, turns } = snapshot;
   const turn = turns.at(-1);
   if (queuedInputs.length === 0) return null;
@@ -32,7 +33,8 @@ export function Queue({
         <li key={input.id} className="row">
           <span className="meta">{input.status === "queued" ? "queued" : "next step"}</span>
           <span className="cut grow">{input.displayText}</span>
-          {input.status === "queued" && thread?.runtime.running && turn && (
+          {input.actor && <span className="meta">by {input.actor.name}</span>}
+          {mayChange(input.actor ?? undefined) && input.status === "queued" && thread?.runtime.running && turn && (
             <button
               type="button"
               className="btn plain small"
@@ -45,7 +47,7 @@ export function Queue({
               Send now
             </button>
           )}
-          {!thread?.runtime.running && (
+          {mayChange(input.actor ?? undefined) && !thread?.runtime.running && (
             <button type="button" className="btn plain small" onClick={() => void send(input).catch(complain)}>
               Send now
             </button>
@@ -53,6 +55,7 @@ export function Queue({
           <button
             type="button"
             className="btn plain icon small"
+            hidden={!mayChange(input.actor ?? undefined)}
             aria-label={`Remove from the queue: ${input.displayText.slice(0, 60)}`}
             title="Remove from the queue and edit"
             onClick={() =>

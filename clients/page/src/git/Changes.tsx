@@ -4,7 +4,7 @@ import { type FormEvent, useMemo, useState } from "react";
 import { useRemembered } from "../app/remember";
 import { go, links } from "../app/route";
 import { addToDraft } from "../compose/useDraft";
-import { useClient } from "../server/context";
+import { useClient, useMay } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { type Comments, Commenting, prompt, useComments } from "../side/comments";
 import { type FileDiff, parsed } from "../side/diff";
@@ -43,6 +43,8 @@ export default function Changes({ thread }: { thread?: string }) {
   const comments = useComments(thread ?? "repository");
   const [dialog, setDialog] = useState<"fetch" | "push" | "request">();
   const close = () => setDialog(undefined);
+  const isOwner = useMay("owner");
+  const mayCommit = useMay("approver");
   return (
     <main className="page">
       <header className="bar">
@@ -60,19 +62,23 @@ export default function Changes({ thread }: { thread?: string }) {
         {status && <Upstream status={status} />}
         {status?.branch && (
           <>
-            {status.behind > 0 && status.ahead === 0 && <Update thread={thread} onUpdate={again} />}
-            <button type="button" className="btn small" onClick={() => setDialog("push")}>
-              Push…
-            </button>
-            <Menu
-              label="Repository"
-              entries={[
-                { label: "Fetch…", run: () => setDialog("fetch") },
-                { label: "Pull request…", run: () => setDialog("request") },
-              ]}
-            >
-              <Icon name="more" />
-            </Menu>
+            {mayCommit && status.behind > 0 && status.ahead === 0 && <Update thread={thread} onUpdate={again} />}
+            {isOwner && (
+              <>
+                <button type="button" className="btn small" onClick={() => setDialog("push")}>
+                  Push…
+                </button>
+                <Menu
+                  label="Repository"
+                  entries={[
+                    { label: "Fetch…", run: () => setDialog("fetch") },
+                    { label: "Pull request…", run: () => setDialog("request") },
+                  ]}
+                >
+                  <Icon name="more" />
+                </Menu>
+              </>
+            )}
           </>
         )}
       </header>
@@ -128,6 +134,7 @@ interface ComparedProps {
 
 function Compared({ status, comments, thread, onChange }: ComparedProps) {
   const where = thread ? { threadId: thread } : {};
+  const mayCommit = useMay("approver");
   const [base, setBase] = useState("");
   const [view, setView] = useRemembered("diff", "inline");
   const { data: all } = useRequest("git/branches", where);
@@ -151,7 +158,10 @@ function Compared({ status, comments, thread, onChange }: ComparedProps) {
     });
   return (
     <>
-      {!base && paths.length > 0 && (
+      {!mayCommit && paths.length > 0 && (
+        <p className="note">An approver commits: ask the owner of the server for the role.</p>
+      )}
+      {mayCommit && !base && paths.length > 0 && (
         <Commit
           paths={chosen}
           of={paths.length}
@@ -185,7 +195,7 @@ function Compared({ status, comments, thread, onChange }: ComparedProps) {
               open={index < OPEN}
               head={
                 <>
-                  {!base && paths.includes(file.path) && (
+                  {mayCommit && !base && paths.includes(file.path) && (
                     <Choice path={file.path} left={left.has(file.path)} onLeave={leave} />
                   )}
                   <Name file={file} state={known.get(file.path)?.state} />
@@ -200,7 +210,7 @@ function Compared({ status, comments, thread, onChange }: ComparedProps) {
       {!base &&
         unseen.map((file) => (
           <p key={file.path} className="row">
-            <Choice path={file.path} left={left.has(file.path)} onLeave={leave} />
+            {mayCommit && <Choice path={file.path} left={left.has(file.path)} onLeave={leave} />}
             <code className="cut">{markedInLine(file.path)}</code>
             <span className="meta">{words[file.state] || "changed"}; its lines are not shown</span>
           </p>

@@ -69,6 +69,13 @@ export function useMay(role: Role): boolean {
   return roles.indexOf(own) >= roles.indexOf(role);
 }
 
+/** Returns whether the user of this page may stop, steer or take back what somebody has sent. Without a name it is the owner's. */
+export function useMayChange(): (actor?: ActorInfo) => boolean {
+  const own = useServer()?.actor?.name;
+  const mayAll = useMay("approver");
+  return (actor) => mayAll || actor?.name === own;
+}
+
 /** Returns a person's name with the device that they used. */
 export const called = ({ name, device }: ActorInfo) => (device ? `${name}, on ${device}` : name);
 

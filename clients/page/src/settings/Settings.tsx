@@ -1,5 +1,7 @@
 //! Settings, by section.
+import type { ComponentType } from "react";
 import { links } from "../app/route";
+import { useMay } from "../server/context";
 import { Icon } from "../ui/Icon";
 import { Terminals } from "../side/Terminals";
 import { Channels } from "./Channels";
@@ -15,8 +17,17 @@ import { Skills } from "./Skills";
 import { Trust } from "./Trust";
 import { Workspace } from "./Workspace";
 
-const sections = {
-  page: { label: "This browser", view: PageSettings },
+interface Section {
+  label: string;
+  view: ComponentType;
+  /** Whether it is for people with any role; the others are for owners. */
+  forAll?: boolean;
+}
+
+const page: Section = { label: "This browser", forAll: true, view: PageSettings };
+
+const sections: Record<string, Section> = {
+  page,
   devices: { label: "Paired browsers", view: Devices },
   models: { label: "Models", view: Models },
   workspace: { label: "Workspace", view: Workspace },
@@ -25,15 +36,16 @@ const sections = {
   skills: { label: "Skills and plugins", view: Skills },
   schedules: { label: "Schedules", view: Schedules },
   channels: { label: "Channels", view: Channels },
-  terminals: { label: "Terminals", view: Terminals },
+  terminals: { label: "Terminals", forAll: true, view: Terminals },
   trust: { label: "Trust", view: Trust },
   checks: { label: "Checks", view: Checks },
-  server: { label: "Server", view: ServerInfo },
+  server: { label: "Server", forAll: true, view: ServerInfo },
 };
 
 export default function Settings({ section }: { section: string }) {
-  const name = (section in sections ? section : "page") as keyof typeof sections;
-  const { label, view: View } = sections[name];
+  const isOwner = useMay("owner");
+  const mine = Object.entries(sections).filter(([, { forAll }]) => isOwner || forAll);
+  const [name, { label, view: View }] = mine.find(([key]) => key === section) ?? ["page", page];
   return (
     <main className="page">
       <header className="bar">
@@ -44,7 +56,7 @@ export default function Settings({ section }: { section: string }) {
       </header>
       <div className="settings">
         <nav className="settings-nav" aria-label="Settings">
-          {Object.entries(sections).map(([key, { label: text }]) => (
+          {mine.map(([key, { label: text }]) => (
             <a
               key={key}
               ref={key === name ? intoView : undefined}
@@ -54,6 +66,7 @@ export default function Settings({ section }: { section: string }) {
               {text}
             </a>
           ))}
+          {!isOwner && <p className="meta">An owner of the server changes the rest.</p>}
         </nav>
         <section className="settings-body" aria-label={label}>
           <h2>{label}</h2>

@@ -2,7 +2,7 @@
 import type { ThreadSnapshot } from "@bobbin/client";
 import { useEffect } from "react";
 import { links } from "../app/route";
-import { useClient } from "../server/context";
+import { useClient, useMay } from "../server/context";
 import { useAllThreads } from "../server/threads";
 import { useRequest } from "../server/useRequest";
 import { markedInLine, threadTitle } from "../text/marked";
@@ -27,6 +27,7 @@ function Children({
 }) {
   const client = useClient();
   const all = useAllThreads();
+  const mayChange = useMay("approver");
   const { data, error, again } = useRequest("subagent/children/list", {
     parentThreadId: parent,
     includeThreads: true,
@@ -71,7 +72,7 @@ function Children({
                     .join(" · ")}
                 </p>
               </div>
-              {edge.status === "open" && edge.supportsClose && (
+              {mayChange && edge.status === "open" && edge.supportsClose && (
                 <button
                   type="button"
                   className="btn small"
@@ -80,7 +81,7 @@ function Children({
                   Close
                 </button>
               )}
-              {edge.status === "closed" && edge.supportsResume && (
+              {mayChange && edge.status === "closed" && edge.supportsResume && (
                 <button
                   type="button"
                   className="btn small"

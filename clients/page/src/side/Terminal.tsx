@@ -2,12 +2,13 @@
 import type { BackgroundTerminal } from "@bobbin/client";
 import { type FormEvent, useState } from "react";
 import { links } from "../app/route";
-import { useClient } from "../server/context";
+import { useClient, useMay } from "../server/context";
 import { Output } from "../text/Output";
 import { complain } from "../ui/toast";
 
 export function Terminal({ terminal, link }: { terminal: BackgroundTerminal; link: boolean }) {
   const client = useClient();
+  const [mayEnd, mayType] = [useMay("approver"), useMay("owner")];
   const [input, setInput] = useState("");
   const running = terminal.status === "running";
   const { sessionId } = terminal;
@@ -30,7 +31,7 @@ export function Terminal({ terminal, link }: { terminal: BackgroundTerminal; lin
         <span className="meta num">
           {running ? "running" : terminal.exitCode === undefined ? terminal.status : `exit ${terminal.exitCode}`}
         </span>
-        {running && (
+        {running && mayEnd && (
           <button
             type="button"
             className="btn small"
@@ -41,7 +42,7 @@ export function Terminal({ terminal, link }: { terminal: BackgroundTerminal; lin
         )}
       </header>
       <Output text={terminal.output} empty="no output yet" />
-      {running && (
+      {running && mayType && (
         <form className="row" onSubmit={submit}>
           <input
             className="field mono"

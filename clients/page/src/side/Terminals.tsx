@@ -1,7 +1,7 @@
 //! Commands in the background: their output, their input, and buttons that end them.
 import type { BackgroundTerminal } from "@bobbin/client";
 import { useEffect, useState } from "react";
-import { useClient } from "../server/context";
+import { useClient, useMay } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { complain } from "../ui/toast";
 import { Terminal } from "./Terminal";
@@ -11,6 +11,7 @@ const MOST = 200_000;
 
 export function Terminals({ threadId }: { threadId?: string }) {
   const client = useClient();
+  const mayEnd = useMay("approver");
   const { data, error, again } = useRequest("terminal/list", threadId ? { threadId } : {});
   const [live, setLive] = useState<Record<string, BackgroundTerminal>>({});
 
@@ -68,7 +69,7 @@ export function Terminals({ threadId }: { threadId?: string }) {
       {terminals.map((terminal) => (
         <Terminal key={terminal.sessionId} terminal={terminal} link={!threadId} />
       ))}
-      {threadId && over.length > 0 && (
+      {mayEnd && threadId && over.length > 0 && (
         <button
           type="button"
           className="btn plain"

@@ -1,6 +1,6 @@
 //! Takes changes of files back, and makes them again if that was a mistake.
 import { createContext, useCallback, useContext, useMemo, useState } from "react";
-import { useClient, useHas } from "../server/context";
+import { useClient, useHas, useMay } from "../server/context";
 import { complain, say } from "../ui/toast";
 
 export interface Discard {
@@ -19,7 +19,8 @@ export const Discarding = DiscardContext.Provider;
  */
 export function useDiscard(thread: string | undefined, onChange?: () => void): Discard | undefined {
   const client = useClient();
-  const can = useHas("git");
+  const mayDiscard = useMay("approver");
+  const can = useHas("git") && mayDiscard;
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   const apply = useCallback(
     async (patch: string, reverse: boolean) => {

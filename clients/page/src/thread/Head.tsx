@@ -2,7 +2,7 @@
 import type { ThreadSnapshot } from "@bobbin/client";
 import { useState } from "react";
 import { go, links, type SideTab } from "../app/route";
-import { useClient, useHas } from "../server/context";
+import { useClient, useHas, useMay } from "../server/context";
 import { useActions } from "../server/threads";
 import { WorktreeDialog } from "../git/WorktreeDialog";
 import { markedInLine, threadTitle } from "../text/marked";
@@ -23,6 +23,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
   const client = useClient();
   const hasHermes = useHas("hermesUi");
   const hasShells = useHas("shells");
+  const [mayPrompt, mayApprove, isOwner] = [useMay("author"), useMay("approver"), useMay("owner")];
   const [dialog, setDialog] = useState<"rename" | "delete" | "worktree" | null>(null);
   const { id, thread } = snapshot;
   const title = threadTitle(thread, thread ? "New Thread" : "Thread");
@@ -67,20 +68,30 @@ export function Head({ snapshot, tab, onTab }: Props) {
       <Menu
         label="More"
         entries={[
-          { label: "Rename…", run: () => setDialog("rename") },
-          ...(worktree ? [{ label: "Worktree…", run: () => setDialog("worktree") }] : []),
-          ...(hasShells && worktree ? [{ label: "Terminal", run: () => go(links.terminal(id)) }] : []),
+          ...(mayPrompt ? [{ label: "Rename…", run: () => setDialog("rename") }] : []),
+          ...(mayApprove && worktree ? [{ label: "Worktree…", run: () => setDialog("worktree") }] : []),
+          ...(isOwner && hasShells && worktree ? [{ label: "Terminal", run: () => go(links.terminal(id)) }] : []),
           ...(hasHermes ? [{ label: "HL7 document", run: () => go(links.document(id)) }] : []),
-          { label: "Fork", disabled: ended === undefined, run: () => ended && actions.fork(ended.id) },
+          ...(mayPrompt
+            ? [{ label: "Fork", disabled: ended === undefined, run: () => ended && actions.fork(ended.id) }]
+            : []),
           { label: "Export as Markdown", run: () => save("md") },
           { label: "Export as JSON", run: () => save("jsonl") },
-          {
-            label: archived ? "Unarchive" : "Archive",
-            disabled: parent !== undefined,
-            run: () =>
-              void client.request(archived ? "thread/unarchive" : "thread/archive", { threadId: id }).catch(complain),
-          },
-          { label: "Delete…", danger: true, disabled: parent !== undefined, run: () => setDialog("delete") },
+          ...((archived ? mayPrompt : mayApprove)
+            ? [
+                {
+                  label: archived ? "Unarchive" : "Archive",
+                  disabled: parent !== undefined,
+                  run: () =>
+                    void client
+                      .request(archived ? "thread/unarchive" : "thread/archive", { threadId: id })
+                      .catch(complain),
+                },
+              ]
+            : []),
+          ...(isOwner
+            ? [{ label: "Delete…", danger: true, disabled: parent !== undefined, run: () => setDialog("delete") }]
+            : []),
         ]}
       >
         <Icon name="more" />

@@ -113,13 +113,13 @@ const decided: Record<string, string> = {
 
 function Asked({ row }: { row: Row & { kind: "approval" } }) {
   const { payload } = row.request;
-  const mayAnswer = useMay("approver");
+  const isOwner = useMay("owner");
   const decision = row.decision && (decided[row.decision] ?? row.decision);
   const said = row.by ? `Asked: ${decision} by ${called(row.by)}` : `You were asked: ${decision}`;
   return (
     <p className="asked meta">
       <span className={row.decision ? "" : "waits"}>
-        {decision ? said : mayAnswer ? "Needs your answer" : "Needs an answer"}
+        {decision ? said : isOwner ? "Needs your answer" : "Needs an answer"}
       </span>
       <code className="cut">
         {markedInLine(payload.approvalType === "shell" ? payload.operation : `${payload.operation} ${payload.target}`)}

@@ -28,6 +28,7 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
   const client = useClient();
   const mayPrompt = useMay("author");
   const mayAnswer = useMay("approver");
+  const isOwner = useMay("owner");
   const open = useThread(id);
   const snapshot = open?.snapshot;
   const store = open?.store;
@@ -153,8 +154,8 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
                 ))}
               </div>
             )}
-            {!mayAnswer && snapshot.thread?.runtime.waitingOnApproval && (
-              <p className="note">Waits for the answer of an approver.</p>
+            {!isOwner && snapshot.thread?.runtime.waitingOnApproval && snapshot.questions.length === 0 && (
+              <p className="note">Waits for the answer of {mayAnswer ? "an owner" : "an approver"}.</p>
             )}
             <PlanStrip
               threadId={id}

@@ -5,7 +5,7 @@ import { useRemembered } from "../app/remember";
 import { place } from "../app/place";
 import { links, useRoute } from "../app/route";
 import { useRepository } from "../git/status";
-import { useHas, useQuestions } from "../server/context";
+import { useHas, useMay, useQuestions } from "../server/context";
 import { Switcher } from "../node/Switcher";
 import { needsAnswer, useAllThreads, useThreadList, workspaceName } from "../server/threads";
 import { useRequest } from "../server/useRequest";
@@ -40,6 +40,7 @@ export function Sidebar() {
   const hasHermes = useHas("hermesUi");
   const hasFiles = useHas("workspaceFiles");
   const hasShells = useHas("shells");
+  const [mayPrompt, isOwner] = [useMay("author"), useMay("owner")];
   const { status: git } = useRepository();
   const { data: fineCode } = useRequest("finecode/project/list", {}, useHas("finecode"));
   const hasFineCode = fineCode?.projects.some(({ status }) => status !== "noConfig");
@@ -92,9 +93,11 @@ export function Sidebar() {
         <a className="btn plain icon" href={links.settings("page")} aria-label="Settings" title="Settings">
           <Icon name="gear" />
         </a>
-        <a className="btn plain icon" href={links.fresh} aria-label="New Thread" title="New Thread (Alt+N)">
-          <Icon name="plus" />
-        </a>
+        {mayPrompt && (
+          <a className="btn plain icon" href={links.fresh} aria-label="New Thread" title="New Thread (Alt+N)">
+            <Icon name="plus" />
+          </a>
+        )}
       </div>
       <div className="sidebar-search">
         <input
@@ -135,7 +138,7 @@ export function Sidebar() {
           {git.files.length > 0 && <span className="meta num">{git.files.length}</span>}
         </a>
       )}
-      {hasShells && (
+      {hasShells && isOwner && (
         <a
           className="waiting-link"
           href={links.terminal()}
@@ -153,7 +156,7 @@ export function Sidebar() {
           HL7 documents
         </a>
       )}
-      {hasFineCode && (
+      {hasFineCode && isOwner && (
         <a className="waiting-link" href={links.actions} aria-current={route.at === "actions" ? "page" : undefined}>
           FineCode
         </a>

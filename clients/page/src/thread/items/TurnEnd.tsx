@@ -3,7 +3,7 @@ import type { TurnState } from "@bobbin/client";
 import { memo } from "react";
 import { useActions } from "../../server/threads";
 import { CopyButton } from "../../text/CodeBlock";
-import { useServer } from "../../server/context";
+import { useMay, useServer } from "../../server/context";
 import { between, count, duration, money, plural } from "../../ui/format";
 import { filesChanged, mayUndo } from "../../side/turnChanges";
 
@@ -11,7 +11,9 @@ const ends: Record<string, string> = { failed: "Failed", cancelled: "Stopped" };
 
 export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
   const { showChanges, askUndo, fork, again } = useActions();
-  const canUndo = useServer()?.capabilities.turnRevert === true;
+  const mayUndoAny = useMay("owner");
+  const mayPrompt = useMay("author");
+  const canUndo = useServer()?.capabilities.turnRevert === true && mayUndoAny;
   const { tokenUsage: usage } = turn;
   const files = filesChanged(turn);
   const said = turn.items.some((item) => item.type === "error" && item.payload.message === turn.error);
@@ -30,7 +32,7 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
           <strong className={turn.status === "failed" ? "del" : undefined}>{ends[turn.status]}</strong>
         )}
         <span>{facts.filter(Boolean).join(" · ")}</span>
-        {turn.status === "failed" && (
+        {turn.status === "failed" && mayPrompt && (
           <button type="button" className="btn plain small" onClick={() => again(turn)}>
             Try again
           </button>
@@ -51,14 +53,16 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
             </button>
           )
         )}
-        <button
-          type="button"
-          className="btn plain small on-hover"
-          title="A new Thread with the conversation up to here"
-          onClick={() => fork(turn.id)}
-        >
-          Fork
-        </button>
+        {mayPrompt && (
+          <button
+            type="button"
+            className="btn plain small on-hover"
+            title="A new Thread with the conversation up to here"
+            onClick={() => fork(turn.id)}
+          >
+            Fork
+          </button>
+        )}
       </p>
     </div>
   );

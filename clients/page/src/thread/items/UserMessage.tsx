@@ -2,7 +2,7 @@
 import type { InputPart, UserMessageItem } from "@bobbin/client";
 import { useState } from "react";
 import { Markdown } from "../../text/Markdown";
-import { called } from "../../server/context";
+import { called, useMay } from "../../server/context";
 import { useActions } from "../../server/threads";
 import { Picture } from "./Picture";
 import { fullTime, shortTime } from "../../ui/format";
@@ -17,6 +17,7 @@ const isLong = (text: string) => text.length > 3000 || text.split("\n").length >
 
 export function UserMessage({ item, turnId }: { item: UserMessageItem; turnId: string }) {
   const { edit } = useActions();
+  const mayPrompt = useMay("author");
   const { payload } = item;
   const [all, setAll] = useState(false);
   const parts: InputPart[] = payload.nativeInputParts ?? [{ type: "text", text: payload.text }];
@@ -49,7 +50,7 @@ export function UserMessage({ item, turnId }: { item: UserMessageItem; turnId: s
       )}
       <p className="meta">
         {how.filter(Boolean).join(" · ")}{" "}
-        {text.trim() && payload.deliveryMode !== "guidance" && (
+        {mayPrompt && text.trim() && payload.deliveryMode !== "guidance" && (
           <button
             type="button"
             className="btn plain small on-hover"
