@@ -13,6 +13,8 @@ mod apart;
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod awkward;
 #[cfg(test)]
 mod bubblewrap;

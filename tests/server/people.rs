@@ -19,7 +19,7 @@ const ROLES: [(&str, &str); 4] = [
 const FORBIDDEN: i64 = -32004;
 
 /// Runs a command that succeeds, and returns its output.
-async fn run(workspace: &Workspace, args: &[&str]) -> String {
+pub(crate) async fn run(workspace: &Workspace, args: &[&str]) -> String {
     let ran = workspace.run(args).await;
     let errors = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{args:?}: {errors}");
@@ -27,7 +27,7 @@ async fn run(workspace: &Workspace, args: &[&str]) -> String {
 }
 
 /// Whether the roles between viewer and owner can be given here.
-async fn has_bubblewrap(workspace: &Workspace) -> bool {
+pub(crate) async fn has_bubblewrap(workspace: &Workspace) -> bool {
     let added = workspace
         .run(&["people", "add", "probe", "--role", "author"])
         .await;
@@ -42,7 +42,7 @@ async fn has_bubblewrap(workspace: &Workspace) -> bool {
 }
 
 /// Gives a person a role and returns a token.
-async fn admit(workspace: &Workspace, name: &str, role: &str) -> String {
+pub(crate) async fn admit(workspace: &Workspace, name: &str, role: &str) -> String {
     run(workspace, &["people", "add", name, "--role", role]).await;
     run(workspace, &["token", "--for", name]).await
 }
@@ -54,7 +54,7 @@ async fn address(server: &Process, token: &str) -> String {
     format!("{address}?token={token}")
 }
 
-async fn client(server: &Process, token: &str, name: &str) -> Client {
+pub(crate) async fn client(server: &Process, token: &str, name: &str) -> Client {
     Client::ready(
         Link::web_socket(&address(server, token).await).await,
         name,
@@ -64,7 +64,7 @@ async fn client(server: &Process, token: &str, name: &str) -> Client {
 }
 
 /// Returns the requests of the protocol, with what each needs.
-fn requests() -> Vec<Value> {
+pub(crate) fn requests() -> Vec<Value> {
     let index = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto-schema/index.json");
     let index: Value = serde_json::from_str(&std::fs::read_to_string(index).unwrap()).unwrap();
     let requests = index["requests"].as_array().unwrap().iter();

@@ -12,9 +12,9 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    acp, chat, codex, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub,
-    models, node, people, plugin, resume, rules, servers, setup, state_command, threads, token, tool_servers,
-    trust, turns,
+    acp, audit, chat, codex, config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes,
+    hub, models, node, people, plugin, resume, rules, servers, setup, state_command, threads, token,
+    tool_servers, trust, turns,
 };
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
@@ -146,6 +146,8 @@ enum Command {
     State(state_command::State),
     /// Show the rules in force and what is always allowed, change that, explain what happens to a command line.
     Rules(rules::Rules),
+    /// Show who did what in the workspace, and check that nothing of it is missing or was changed.
+    Audit(audit::Audit),
     /// Write the first configuration of the current directory: its model, and a provider's address and key.
     Setup(setup::Setup),
     /// Say what configuration files can have.
@@ -268,6 +270,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Import(import)) => copies::import(import).await,
         Some(Command::State(state)) => state_command::run(state).await,
         Some(Command::Rules(rules)) => rules::run(rules).await,
+        Some(Command::Audit(command)) => audit::run(command).await,
         Some(Command::Hermes(command)) => hermes::run(command).await,
         Some(Command::Setup(setup)) => setup::run(setup).await,
         Some(Command::Config(command)) => config::run(command),

@@ -1,6 +1,7 @@
 //! `bobbin`, the binary: the command line and its commands. `server` makes the server that some of them start.
 
 mod acp;
+mod audit;
 mod call;
 mod chat;
 mod cli;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use bobbin_model::{Actor, ApprovalPolicy, Decision, Need, Scope, StandingAnswer, ThreadId, TurnFeatures};
 use bobbin_store::step::{Step, reached};
-use bobbin_store::{Store, StoreError, StoreStats};
+use bobbin_store::{AuditEntry, AuditRow, Deed, Store, StoreError, StoreStats};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -332,6 +332,52 @@ impl Threads {
     /// The store cannot be written.
     pub async fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Result<(), CoreError> {
         Ok(self.store.forget_answers(answers).await?)
+    }
+
+    /// Adds an entry to the audit.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub async fn record(&self, entry: AuditEntry) -> Result<(), CoreError> {
+        Ok(self.store.record(vec![entry], None).await?)
+    }
+
+    /// Reads rows of the audit after a number, oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn audit(&self, after: u64, limit: u32) -> Result<Vec<AuditRow>, CoreError> {
+        Ok(self.store.audit(after, limit).await?)
+    }
+
+    /// Removes the rows of the audit up to one of them. An entry says so, with the hash on which the next row builds.
+    /// Returns whether there is that row.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub async fn cut_audit(
+        &self,
+        up_to: u64,
+        actor: &Actor,
+        client: Option<String>,
+    ) -> Result<bool, CoreError> {
+        let last = self.audit(up_to.saturating_sub(1), 1).await?.pop();
+        let Some(last) = last.filter(|last| last.seq == up_to) else {
+            return Ok(false);
+        };
+        let entry = AuditEntry {
+            at: self.clock().now(),
+            actor: actor.person().cloned(),
+            client,
+            thread: None,
+            turn: None,
+            deed: Deed::Cut {
+                up_to,
+                hash: last.hash,
+            },
+        };
+        self.store.record(vec![entry], Some(up_to)).await?;
+        Ok(true)
     }
 
     /// Returns the decision about a scope that needs no question: the policy's, or an earlier answer of a user. `policy` is

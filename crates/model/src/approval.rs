@@ -241,7 +241,7 @@ impl Scope {
         }
     }
 
-    /// Returns what somebody who answers needs.
+    /// Returns the right that an answer takes.
     pub fn need(&self) -> Need {
         if self.of_owner { Need::Own } else { Need::Approve }
     }

@@ -7,6 +7,7 @@
 //! * [`encode::encode_notification`] encodes notifications of the server.
 //! * [`error::RpcError`] has one constructor for every row of the error table.
 
+pub mod audit;
 pub mod command;
 pub mod config;
 pub mod encode;

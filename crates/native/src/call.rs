@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::audit;
 use crate::client::{Client, refuse};
 use crate::group::Direction;
 use crate::group::need::Member;
@@ -32,6 +33,9 @@ impl<'a> Call<'a> {
         };
         if !client.actor().may(method.need) {
             return refuse(responder, forbidden(client.actor(), method.name, method.need));
+        }
+        if audit::names(method) {
+            audit::record(client, method, request).await;
         }
         serve(Self {
             client,

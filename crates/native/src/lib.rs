@@ -4,6 +4,7 @@
 //! Turns live in the core, cursors in the session.
 
 mod answers;
+mod audit;
 pub mod call;
 mod channels;
 pub mod client;

@@ -39,7 +39,7 @@ struct Inner {
     scope: Scope,
     clock: Arc<dyn Clock>,
     read: Mutex<Read>,
-    /// The folders of the workspaces by name, as of the last look. `None` until somebody with a role in a single one comes.
+    /// The folders of the workspaces by name, as of the last look. `None` until a person with a role in a single one connects.
     named: Mutex<Option<BTreeMap<String, PathBuf>>>,
     /// The ends of connections.
     open: Mutex<HashMap<Presented, Open>>,

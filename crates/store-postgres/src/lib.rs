@@ -6,6 +6,7 @@
 //! unless this process has the workspace's lease.
 
 mod access;
+mod audit;
 mod failure;
 mod health;
 mod index;

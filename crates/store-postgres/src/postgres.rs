@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bobbin_model::{Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnDiff, TurnId};
 use bobbin_store::{
-    Closed, FoundThread, Holding, KnownRequest, Lease, ListFilter, LoadedThread, Receipt, ScheduleChange,
-    ScheduleEntry, ScheduleStore, SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent,
-    ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
+    AuditEntry, AuditRow, Closed, FoundThread, Holding, KnownRequest, Lease, ListFilter, LoadedThread,
+    Receipt, ScheduleChange, ScheduleEntry, ScheduleStore, SearchFilter, SearchPage, Store, StoreError,
+    StoreStats, StoredEvent, ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
 };
 use bobbin_store_sql::WriterStats;
 use futures_util::FutureExt;
@@ -26,7 +26,7 @@ use crate::lease::Keeper;
 use crate::open::{self, Opened, Options};
 use crate::read::Read;
 use crate::writer::{Order, QUEUE, Writer};
-use crate::{read, schedule, search, usage};
+use crate::{audit, read, schedule, search, usage};
 
 /// Most searches at a time, of the connections.
 const SEARCHES: usize = 2;
@@ -77,6 +77,7 @@ impl PostgresStore {
             orders: waiting,
             stats: stats.clone(),
             failed: HashMap::new(),
+            audit: None,
         };
         let keeping = tokio::spawn(keeper.run(taken));
         let writing = tokio::spawn(async move {
@@ -285,6 +286,18 @@ impl Store for PostgresStore {
     fn standing_answers(&self, limit: u32) -> Answer<'_, Vec<StandingAnswer>> {
         self.read(read::standing_answers(&self.pool, &self.workspace, limit))
             .boxed()
+    }
+
+    fn record(&self, entries: Vec<AuditEntry>, cut: Option<u64>) -> Answer<'_, ()> {
+        async move { self.order(|done| Order::Audit(entries, cut, done)).await?.await }.boxed()
+    }
+
+    fn audit(&self, after: u64, limit: u32) -> Answer<'_, Vec<AuditRow>> {
+        async move {
+            self.read(audit::read(&self.pool, &self.workspace, after, limit))
+                .await
+        }
+        .boxed()
     }
 
     fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Answer<'_, ()> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bobbin_model::{Event, Seq, StandingAnswer, ThreadId};
 use bobbin_store::step::{Step, reached};
-use bobbin_store::{ScheduleChange, StoreError, Write, json};
+use bobbin_store::{AuditEntry, AuditHead, ScheduleChange, StoreError, Write, json};
 use bobbin_store_sql::{SearchText, WriterStats};
 use sqlx::pool::PoolConnection;
 use sqlx::{PgConnection, PgPool, Postgres};
@@ -24,7 +24,7 @@ use crate::failure::{Failure, is_conflict, store_error};
 use crate::lease::Term;
 use crate::postgres::GIVE_UP;
 use crate::project::Batch;
-use crate::{index, schedule};
+use crate::{audit, index, schedule};
 
 /// Most waiting writes. Each has at most a few hundred events of one Thread.
 pub(crate) const QUEUE: usize = 1024;
@@ -58,6 +58,8 @@ pub(crate) enum Order {
     Forget(Option<Vec<StandingAnswer>>, Done),
     /// Change entries of the schedule.
     Schedule(Vec<ScheduleChange>, Done),
+    /// Add entries to the audit, and remove those up to a number.
+    Audit(Vec<AuditEntry>, Option<u64>, Done),
 }
 
 pub(crate) struct Writer {
@@ -74,6 +76,8 @@ pub(crate) struct Writer {
     /// For each Thread whose last write failed, the owner of that write. Its later writes depend on the missing one
     /// and fail too. The first write of the next owner removes the entry.
     pub(crate) failed: HashMap<ThreadId, u64>,
+    /// The newest row of the audit, once it was read.
+    pub(crate) audit: Option<AuditHead>,
 }
 
 /// A transaction that failed.
@@ -102,6 +106,7 @@ enum Fate {
 enum Work<'a> {
     Forget(Option<&'a [StandingAnswer]>),
     Schedule(&'a [ScheduleChange]),
+    Audit(&'a [AuditEntry], Option<u64>),
     Purge,
     Index,
     /// Nothing: whether the database takes writes.
@@ -153,6 +158,10 @@ impl Writer {
                     Order::Schedule(changes, done) => {
                         let changed = self.work(Work::Schedule(&changes)).await;
                         acknowledge(done, changed.map(drop));
+                    }
+                    Order::Audit(entries, cut, done) => {
+                        let recorded = self.work(Work::Audit(&entries, cut)).await;
+                        acknowledge(done, recorded.map(drop));
                     }
                 }
             }
@@ -233,12 +242,19 @@ impl Writer {
     async fn commit(&mut self, writes: &[&Write]) -> Result<(), Failed> {
         let term = self.term.clone();
         let batch = Batch::of(&term, writes);
-        self.in_transaction(async |connection: &mut PgConnection| {
-            batch.run(connection).await?;
-            reached(Step::BeforeCommit);
-            Ok(())
-        })
-        .await
+        let entries: Vec<&AuditEntry> = writes.iter().flat_map(|write| &write.audit).collect();
+        let mut head = self.audit.take();
+        let done = self
+            .in_transaction(async |connection: &mut PgConnection| {
+                batch.run(connection).await?;
+                audit::append(connection, &term.workspace, &mut head, &entries).await?;
+                reached(Step::BeforeCommit);
+                Ok(())
+            })
+            .await;
+        // After a failure, what is stored counts.
+        self.audit = head.filter(|_| done.is_ok());
+        done
     }
 
     /// Carries out a small transaction, on another connection if the first one is lost: each of them may be repeated.
@@ -255,7 +271,8 @@ impl Writer {
 
     async fn try_work(&mut self, work: Work<'_>) -> Result<bool, Failed> {
         let workspace = self.term.workspace.clone();
-        self.in_transaction(async |connection: &mut PgConnection| match work {
+        let mut head = self.audit.take();
+        let done = self.in_transaction(async |connection: &mut PgConnection| match work {
             Work::Forget(answers) => {
                 forget(connection, &workspace, answers).await?;
                 Ok(true)
@@ -264,11 +281,27 @@ impl Writer {
                 schedule::change(connection, &workspace, changes).await?;
                 Ok(true)
             }
+            Work::Audit(entries, cut) => {
+                audit::append(
+                    connection,
+                    &workspace,
+                    &mut head,
+                    &entries.iter().collect::<Vec<_>>(),
+                )
+                .await?;
+                if let Some(up_to) = cut {
+                    audit::cut(connection, &workspace, up_to).await?;
+                }
+                Ok(true)
+            }
             Work::Purge => Ok(purge_some(connection, &workspace).await?),
             Work::Index => index::step(connection, &workspace).await,
             Work::Attempt => Ok(true),
-        })
-        .await
+        });
+        let done = done.await;
+        // After a failure, what is stored counts.
+        self.audit = head.filter(|_| done.is_ok());
+        done
     }
 
     /// Removes or indexes some rows. Returns whether there are more.

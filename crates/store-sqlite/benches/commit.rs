@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
-    Event, HistoryMode, Identity, InputPart, Outcome, Seq, ThreadId, ThreadState, TurnFeatures, UnixMillis,
+    Event, HistoryMode, Identity, InputPart, Outcome, Seq, ThreadId, ThreadState, TurnFeatures, TurnId,
+    UnixMillis,
 };
-use bobbin_store::{Store, StoredEvent, Summary, Write};
+use bobbin_store::{AuditEntry, Deed, Store, StoredEvent, Summary, Write};
 use bobbin_store_sqlite::{Durability, Options, SqliteStore};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -76,6 +77,7 @@ impl Owner {
             text: Vec::new(),
             remember: None,
             request: None,
+            audit: Vec::new(),
         }
     }
 
@@ -98,7 +100,21 @@ impl Owner {
             features: TurnFeatures::default(),
         };
         let begun = self.state.decide_start_turn(request, UnixMillis(2)).unwrap();
-        self.write(begun)
+        let entry = AuditEntry {
+            at: UnixMillis(2),
+            actor: None,
+            client: None,
+            thread: Some(self.state.header.id.clone()),
+            turn: Some(TurnId(1)),
+            deed: Deed::TurnStarted {
+                channel: Some("bench".into()),
+                command: None,
+            },
+        };
+        Write {
+            audit: vec![entry],
+            ..self.write(begun)
+        }
     }
 }
 

@@ -453,6 +453,7 @@ impl Import<'_> {
             text: Vec::new(),
             remember: None,
             request: None,
+            audit: Vec::new(),
         };
         project::script(&write)
             .run(&mut *self.target)

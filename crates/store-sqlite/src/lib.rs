@@ -3,6 +3,7 @@
 //! [`SqliteStore`] is a [`Store`](bobbin_store::Store). A write is acknowledged after its commit. Reads see
 //! committed state and never a whole Thread at once, except for its open Turn.
 
+mod audit;
 mod copy;
 mod failure;
 mod import;

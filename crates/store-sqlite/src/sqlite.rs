@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 use crate::failure::{OpenError, driver_error, store_error};
 use crate::presence::Presence;
 use crate::writer::{Order, QUEUE, Writer};
-use crate::{Options, open, read, schedule, search, usage};
+use crate::{Options, audit, open, read, schedule, search, usage};
 use bobbin_store::{
-    Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt, ScheduleChange, ScheduleEntry,
-    ScheduleStore, SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent, ThreadSearch,
-    ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
+    AuditEntry, AuditRow, Closed, FoundThread, KnownRequest, ListFilter, LoadedThread, Receipt,
+    ScheduleChange, ScheduleEntry, ScheduleStore, SearchFilter, SearchPage, Store, StoreError, StoreStats,
+    StoredEvent, ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow, Write,
 };
 use bobbin_store_sql::WriterStats;
 
@@ -56,6 +56,7 @@ impl SqliteStore {
             orders: waiting,
             stats: stats.clone(),
             failed: HashMap::new(),
+            audit: None,
             presence: Presence::of(path),
             removed: options.removed,
         };
@@ -270,6 +271,27 @@ impl Store for SqliteStore {
 
     fn standing_answers(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StandingAnswer>, StoreError>> {
         async move { Ok(read::standing_answers(&self.readers, limit).await?) }.boxed()
+    }
+
+    fn record(&self, entries: Vec<AuditEntry>, cut: Option<u64>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let orders = self.orders.lock().clone();
+        async move {
+            let (done, receipt) = oneshot::channel();
+            let orders = orders.ok_or(StoreError::Closed)?;
+            let order = Order::Audit(entries, cut, done);
+            orders.send(order).await.map_err(|_| StoreError::Closed)?;
+            Receipt::new(receipt).await
+        }
+        .boxed()
+    }
+
+    fn audit(&self, after: u64, limit: u32) -> BoxFuture<'_, Result<Vec<AuditRow>, StoreError>> {
+        async move {
+            audit::read(&self.readers, after, limit)
+                .await
+                .map_err(store_error)
+        }
+        .boxed()
     }
 
     fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -15,14 +15,16 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::audit;
 use crate::index;
 use crate::open::fold;
 use crate::presence::Presence;
 use crate::project;
 use crate::schedule;
+use crate::script::Script;
 use bobbin_store::json;
 use bobbin_store::step::{Step, reached};
-use bobbin_store::{ScheduleChange, StoreError, Write};
+use bobbin_store::{AuditEntry, AuditHead, ScheduleChange, StoreError, Write};
 use bobbin_store_sql::{SearchText, WriterStats};
 
 use crate::failure::{driver_error, store_error};
@@ -56,6 +58,8 @@ pub(crate) enum Order {
     Forget(Option<Vec<StandingAnswer>>, Done),
     /// Change entries of the schedule.
     Schedule(Vec<ScheduleChange>, Done),
+    /// Add entries to the audit, and remove those up to a number.
+    Audit(Vec<AuditEntry>, Option<u64>, Done),
 }
 
 pub(crate) struct Writer {
@@ -67,6 +71,8 @@ pub(crate) struct Writer {
     /// For each Thread whose last write failed, the owner of that write. Its later writes depend on the missing one
     /// and fail too. The first write of the next owner removes the entry.
     pub(crate) failed: HashMap<ThreadId, u64>,
+    /// The newest row of the audit, once it was read.
+    pub(crate) audit: Option<AuditHead>,
     /// The identities of the open files.
     pub(crate) presence: Presence,
     /// Cancelled when the files are no longer at their path.
@@ -119,6 +125,7 @@ impl Writer {
                     Order::Write(write, done) => batch.push((write, done)),
                     Order::Forget(answers, done) => acknowledge(done, self.forget(answers.as_deref()).await),
                     Order::Schedule(changes, done) => acknowledge(done, self.schedule(&changes).await),
+                    Order::Audit(entries, cut, done) => acknowledge(done, self.record(&entries, cut).await),
                 }
             }
             reached(Step::BatchTaken);
@@ -216,7 +223,10 @@ impl Writer {
 
     async fn transaction(&mut self, writes: &[&Write]) -> Result<(), StoreError> {
         let mut connection = self.connection().await.map_err(store_error)?;
-        let written = commit(&mut connection, writes, &mut self.presence).await;
+        let mut head = self.audit.take();
+        let written = commit(&mut connection, writes, &mut self.presence, &mut head).await;
+        // After a failure, what is stored counts.
+        self.audit = head.filter(|_| written.is_ok());
         if let Err(StoreError::Removed(_)) = &written {
             self.removed.cancel();
         }
@@ -280,6 +290,18 @@ impl Writer {
         self.hold(connection, changed).await.map_err(store_error)
     }
 
+    /// Adds entries to the audit, and removes those up to a number.
+    async fn record(&mut self, entries: &[AuditEntry], cut: Option<u64>) -> Result<(), StoreError> {
+        if self.removed.is_cancelled() {
+            return Err(self.presence.removed());
+        }
+        let mut connection = self.connection().await.map_err(store_error)?;
+        let mut head = self.audit.take();
+        let recorded = record(&mut connection, &mut head, entries, cut).await;
+        self.audit = head.filter(|_| recorded.is_ok());
+        self.hold(connection, recorded).await
+    }
+
     /// Removes some rows of deleted Threads. Returns whether there are more.
     async fn purge(&mut self) -> bool {
         if self.removed.is_cancelled() {
@@ -322,9 +344,13 @@ async fn commit(
     connection: &mut SqliteConnection,
     writes: &[&Write],
     presence: &mut Presence,
+    head: &mut Option<AuditHead>,
 ) -> Result<(), StoreError> {
     for (write, n) in writes.iter().zip(0..) {
-        let script = project::script(write);
+        let mut script = project::script(write);
+        if !write.audit.is_empty() {
+            add_entries(connection, &mut script, head, &write.audit).await?;
+        }
         let script = if n == 0 {
             script.in_new_transaction()
         } else {
@@ -339,6 +365,43 @@ async fn commit(
         .await
         .map_err(store_error)?;
     Ok(())
+}
+
+/// Adds entries behind the newest row of the audit, which is read if it is not known.
+async fn add_entries(
+    connection: &mut SqliteConnection,
+    script: &mut Script,
+    head: &mut Option<AuditHead>,
+    entries: &[AuditEntry],
+) -> Result<(), StoreError> {
+    let newest = match head {
+        Some(newest) => newest,
+        None => head.insert(audit::head(connection).await.map_err(store_error)?),
+    };
+    for entry in entries {
+        let row = newest
+            .next(entry)
+            .map_err(|error| store_error(sqlx::Error::Encode(error.into())))?;
+        audit::insert(script, row);
+    }
+    Ok(())
+}
+
+async fn record(
+    connection: &mut SqliteConnection,
+    head: &mut Option<AuditHead>,
+    entries: &[AuditEntry],
+    cut: Option<u64>,
+) -> Result<(), StoreError> {
+    let mut script = Script::default();
+    add_entries(connection, &mut script, head, entries).await?;
+    if let Some(up_to) = cut {
+        audit::cut(&mut script, up_to);
+    }
+    let script = script.in_new_transaction();
+    script.run(connection).await.map_err(store_error)?;
+    let committed = sqlx::query("COMMIT").execute(connection).await;
+    committed.map(drop).map_err(store_error)
 }
 
 async fn forget(

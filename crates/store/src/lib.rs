@@ -3,6 +3,7 @@
 //! Nothing here knows how an implementation stores data. A write is acknowledged after its commit. Reads see
 //! committed state and never a whole Thread at once, except for its open Turn.
 
+mod audit;
 mod copy;
 mod error;
 mod filter;
@@ -14,6 +15,7 @@ mod store;
 mod usage;
 mod write;
 
+pub use audit::{AuditCheck, AuditEntry, AuditHead, AuditRow, Broken, Cause, Deed, decoded};
 pub use copy::{Copied, copy};
 pub use error::StoreError;
 pub use filter::ListFilter;

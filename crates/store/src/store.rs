@@ -12,8 +12,8 @@ use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    FoundThread, KnownRequest, Lease, ListFilter, SearchFilter, SearchPage, StoreError, StoredEvent,
-    ThreadSearch, UsageQuery, UsageRow, UsedRow, Write,
+    AuditEntry, AuditRow, FoundThread, KnownRequest, Lease, ListFilter, SearchFilter, SearchPage, StoreError,
+    StoredEvent, ThreadSearch, UsageQuery, UsageRow, UsedRow, Write,
 };
 
 /// The future result of a store operation.
@@ -85,6 +85,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes these answers for ever, or all (`None`).
     fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Answer<'_, ()>;
+
+    /// Adds entries to the audit, and removes those up to the number `cut`.
+    fn record(&self, entries: Vec<AuditEntry>, cut: Option<u64>) -> Answer<'_, ()>;
+
+    /// Reads up to `limit` rows of the audit after the number `after`, oldest first.
+    fn audit(&self, after: u64, limit: u32) -> Answer<'_, Vec<AuditRow>>;
 
     /// Looks up a named request: about a Thread, or (`None`) one that created a Thread.
     fn request(&self, about: Option<&ThreadId>, id: &str) -> Answer<'_, Option<KnownRequest>>;

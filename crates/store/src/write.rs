@@ -7,6 +7,8 @@ use bobbin_model::{
 };
 use serde::Serialize;
 
+use crate::AuditEntry;
+
 /// An event with its number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEvent {
@@ -49,6 +51,8 @@ pub struct Write {
     pub remember: Option<Scope>,
     /// The named request that this write carries out.
     pub request: Option<NamedRequest>,
+    /// The entries of the audit about these events.
+    pub audit: Vec<AuditEntry>,
 }
 
 /// A request with an id from its client, so that repeating it is safe.

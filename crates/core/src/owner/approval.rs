@@ -110,7 +110,7 @@ impl Owner {
         self.commit(staged, effect).await
     }
 
-    /// Settles a question. A late answer, or one of somebody who may not give it, has no effect and gets no error (04 §6).
+    /// Settles a question. A late answer has no effect, and neither has one of an actor who may not give it. Both get no error (04 §6).
     pub(super) async fn answer(&mut self, answer: Answer, reply: Reply<()>) -> Result<(), CoreError> {
         let open = self.state.approval(&answer.approval);
         if open.is_some_and(|open| !answer.actor.may(open.scope.need())) {

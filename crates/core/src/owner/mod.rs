@@ -10,6 +10,7 @@
 
 mod again;
 mod approval;
+mod audit;
 mod command;
 mod once;
 mod parent;

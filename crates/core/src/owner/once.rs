@@ -76,7 +76,7 @@ impl Owner {
             return Ok(());
         }
         let id = self.once.as_ref().map(|once| once.id.clone());
-        let receipt = self.submit(Vec::new(), Vec::new(), None).await?;
+        let receipt = self.submit(Staged::default(), Vec::new(), None).await?;
         self.commits
             .push_back(record::Commit::unseen(receipt, self.ceiling, id));
         Ok(())

@@ -10,12 +10,12 @@ use bobbin_model::{
     ApprovalId, Decision, Delta, DeltaChannel, Event, Item, ItemId, Scope, Seq, Turn, TurnId, UnixMillis,
 };
 use bobbin_store::step::{Step, reached};
-use bobbin_store::{NamedRequest, Receipt, StoredEvent, Summary, TextPart, Write};
+use bobbin_store::{AuditEntry, NamedRequest, Receipt, StoredEvent, Summary, TextPart, Write};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::Owner;
 use super::weight::weight_of;
+use super::{Owner, audit};
 use crate::command::Reply;
 use crate::{CoreError, Ephemeral, Frame, FrameBody, Snapshot, SubagentQuestion, View};
 
@@ -83,6 +83,8 @@ impl Effect {
 #[derive(Default)]
 pub(super) struct Staged {
     events: Vec<StoredEvent>,
+    /// The entries of the audit about them.
+    audit: Vec<AuditEntry>,
 }
 
 impl Staged {
@@ -102,6 +104,7 @@ impl Staged {
 
     pub(super) fn append(&mut self, mut later: Self) {
         self.events.append(&mut later.events);
+        self.audit.append(&mut later.audit);
     }
 }
 
@@ -196,6 +199,7 @@ impl Owner {
         let mut staged = Staged::default();
         for event in events {
             let before = self.state.runtime();
+            staged.audit.extend(audit::entry(&self.state, &event, at));
             staged.events.push(self.stage_one(event, at));
             let after = self.state.runtime();
             if before != after {
@@ -215,6 +219,7 @@ impl Owner {
         let staged = events.into_iter().map(|(event, at)| self.stage_one(event, at));
         Staged {
             events: staged.collect(),
+            audit: Vec::new(),
         }
     }
 
@@ -293,7 +298,7 @@ impl Owner {
         let request = first.and_then(|_| self.once.as_ref().map(|once| once.id.clone()));
         let receipt = match first {
             None => None,
-            Some(_) => Some(self.submit(staged.events, Vec::new(), effect.remember).await?),
+            Some(_) => Some(self.submit(staged, Vec::new(), effect.remember).await?),
         };
         let commit = Commit {
             first,
@@ -418,7 +423,7 @@ impl Owner {
                 text: text.into(),
             })
             .collect();
-        let receipt = self.submit(Vec::new(), text, None).await?;
+        let receipt = self.submit(Staged::default(), text, None).await?;
         let ceiling = self.next_ceiling();
         self.commits.push_back(Commit::unseen(receipt, ceiling, None));
         Ok(())
@@ -427,7 +432,7 @@ impl Owner {
     /// Sends a write to the store. Takes `&mut self`, like all async methods here, since the owner is not `Sync`.
     pub(super) async fn submit(
         &mut self,
-        events: Vec<StoredEvent>,
+        staged: Staged,
         text: Vec<TextPart>,
         remember: Option<Scope>,
     ) -> Result<Receipt, CoreError> {
@@ -439,6 +444,7 @@ impl Owner {
             body: once.body,
             at,
         });
+        let Staged { events, audit } = staged;
         let write = Write {
             thread: self.state.header.id.clone(),
             owner: self.number,
@@ -448,6 +454,7 @@ impl Owner {
             text,
             remember,
             request,
+            audit,
         };
         Ok(self.threads.store.submit(write).await?)
     }

@@ -72,6 +72,7 @@ async fn leave_behind(
         text: vec![],
         remember: None,
         request: None,
+        audit: Vec::new(),
     };
     store.submit(write).await.unwrap().await.unwrap();
     store.close().await;

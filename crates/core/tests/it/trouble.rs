@@ -12,9 +12,9 @@ use bobbin_model::{
     TurnStatus,
 };
 use bobbin_store::{
-    Closed, FoundThread, Holding, KnownRequest, Lease, ListFilter, LoadedThread, Receipt, SearchFilter,
-    SearchPage, Store, StoreStats, StoredEvent, ThreadSearch, ThreadSummary, UsageQuery, UsageRow, UsedRow,
-    Write,
+    AuditEntry, AuditRow, Closed, FoundThread, Holding, KnownRequest, Lease, ListFilter, LoadedThread,
+    Receipt, SearchFilter, SearchPage, Store, StoreStats, StoredEvent, ThreadSearch, ThreadSummary,
+    UsageQuery, UsageRow, UsedRow, Write,
 };
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
@@ -106,6 +106,12 @@ impl Store for Moody {
     }
     fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Answer<'_, ()> {
         self.inner.forget_answers(answers)
+    }
+    fn record(&self, entries: Vec<AuditEntry>, cut: Option<u64>) -> Answer<'_, ()> {
+        self.inner.record(entries, cut)
+    }
+    fn audit(&self, after: u64, limit: u32) -> Answer<'_, Vec<AuditRow>> {
+        self.inner.audit(after, limit)
     }
     fn request(&self, about: Option<&ThreadId>, id: &str) -> Answer<'_, Option<KnownRequest>> {
         self.inner.request(about, id)

@@ -239,6 +239,7 @@ fn write(id: ThreadId, conversation: &Conversation, workspace: &str) -> Write {
         text: Vec::new(),
         remember: None,
         request: None,
+        audit: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A group is one folder with its types, handlers, notifications and capabilities, and one line here.
 
+pub mod audit;
 pub mod command;
 pub mod config;
 pub mod doctor;
@@ -49,6 +50,7 @@ pub static GROUPS: &[&Group] = &[
     &provider::GROUP,
     &stats::GROUP,
     &policy::GROUP,
+    &audit::GROUP,
     &config::GROUP,
     &doctor::GROUP,
     &trust::GROUP,

@@ -44,6 +44,7 @@ async fn a_database_is_copied_before_it_is_migrated_and_only_then() {
     // As the version before the newest migration left it, and as an earlier migration did.
     std::fs::write(dir.path().join("test-v7.db"), "an earlier copy").unwrap();
     std::fs::write(dir.path().join("test-vX.db"), "the user's").unwrap();
+    change(&database, "DROP TABLE audit").await;
     change(&database, "DROP TABLE schedule").await;
     change(&database, "DROP TABLE folder").await;
     change(&database, "ALTER TABLE turn DROP COLUMN cached_input_tokens").await;

@@ -25,7 +25,9 @@ use bobbin_model::{
     ItemId, Json, Outcome, Plan, QueuedInputId, Scope, Seq, StandingAnswer, ThreadId, TokenUsage, TurnDiff,
     TurnId, UnixMillis,
 };
-use bobbin_store::{ListFilter, ScheduleStore, Store, TextPart, UsageQuery};
+use bobbin_store::{
+    AuditCheck, AuditEntry, AuditRow, Deed, ListFilter, ScheduleStore, Store, TextPart, UsageQuery, Write,
+};
 use futures_util::future::BoxFuture;
 
 pub use copying::a_copy_has_what_its_source_has;
@@ -90,6 +92,7 @@ macro_rules! store_story {
             an_open_turn_is_loaded_as_it_was_applied
             checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end
             what_was_accepted_for_ever_is_remembered_and_for_the_session_is_not
+            the_audit_is_one_chain_that_outlives_its_threads
             a_deleted_thread_is_invisible_at_once_and_its_rows_go_in_time
             a_number_given_twice_is_a_conflict_and_harms_no_other_thread
             writes_that_wait_together_are_committed_together
@@ -408,6 +411,68 @@ pub async fn what_was_accepted_for_ever_is_remembered_and_for_the_session_is_not
     assert!(!store.is_remembered(&scope).await.unwrap());
     store.forget_answers(None).await.unwrap();
     assert!(store.standing_answers(9).await.unwrap().is_empty());
+}
+
+/// The audit is one chain over writes, records and restarts, and outlives a Thread.
+pub async fn the_audit_is_one_chain_that_outlives_its_threads(open: Open) {
+    let dir = tempfile::tempdir().unwrap();
+    let entry = |method: &str| AuditEntry {
+        at: UnixMillis(1),
+        actor: None,
+        client: None,
+        thread: None,
+        turn: None,
+        deed: Deed::Requested {
+            method: method.to_owned(),
+        },
+    };
+    let store = open(dir.path().to_owned()).await;
+    let mut writer = Writer::start(&*store, "thread_1", me()).await;
+    for name in ["a", "b\0"] {
+        let write = Write {
+            audit: vec![entry(name)],
+            ..writer.next(writer.state.decide_rename("x").unwrap())
+        };
+        store.submit(write).await.unwrap().await.unwrap();
+    }
+    // A write that fails takes its entries along.
+    let mut failing = Writer::start(&*store, "thread_2", me()).await;
+    let first = failing.next(failing.state.decide_rename("y").unwrap());
+    let again = Write {
+        events: first.events.clone(),
+        audit: vec![entry("lost")],
+        ..failing.next(Vec::new())
+    };
+    store.submit(first).await.unwrap().await.unwrap();
+    assert!(store.submit(again).await.unwrap().await.is_err());
+    store.record(vec![entry("c"), entry("d")], None).await.unwrap();
+    writer.write(vec![Event::ThreadDeleted]).await.unwrap();
+    store.close().await;
+
+    let store = open(dir.path().to_owned()).await;
+    store.record(vec![entry("e")], None).await.unwrap();
+    let rows = store.audit(0, 99).await.unwrap();
+    let methods =
+        |rows: &[AuditRow]| -> Vec<AuditEntry> { rows.iter().filter_map(bobbin_store::decoded).collect() };
+    assert_eq!(methods(&rows), ["a", "b\0", "c", "d", "e"].map(entry));
+    let check = |rows: &[AuditRow]| {
+        let mut check = AuditCheck::default();
+        rows.iter().try_for_each(|row| check.take(row))?;
+        check.finish()
+    };
+    assert_eq!(check(&rows).unwrap().seq, 5);
+    assert_eq!(store.audit(2, 1).await.unwrap(), rows[2..3]);
+    let cut = AuditEntry {
+        deed: Deed::Cut {
+            up_to: 2,
+            hash: rows[1].hash.clone(),
+        },
+        ..entry("")
+    };
+    store.record(vec![cut], Some(2)).await.unwrap();
+    let left = store.audit(0, 99).await.unwrap();
+    assert_eq!((left.len(), &left[..3]), (4, &rows[2..]));
+    assert_eq!(check(&left).unwrap().seq, 6);
 }
 
 /// A deleted thread is invisible at once and its rows go in time.

@@ -124,6 +124,7 @@ impl<'a> Writer<'a> {
             text: Vec::new(),
             remember: None,
             request: None,
+            audit: Vec::new(),
         }
     }
 

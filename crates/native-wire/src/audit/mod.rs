@@ -1,0 +1,3 @@
+//! `audit/*`: who did what in the workspace.
+
+pub mod types;
