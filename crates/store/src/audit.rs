@@ -60,7 +60,7 @@ pub enum Deed {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
     },
-    /// A client asked for something that takes the right to approve or to own. Recorded before it is carried out.
+    /// A client asked for something that takes the right to approve or to own. Recorded before its handler gets it.
     Requested {
         /// The method.
         method: String,
