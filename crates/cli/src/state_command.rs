@@ -184,6 +184,11 @@ async fn copy(path: Option<&Path>, to: StoreKind) -> anyhow::Result<ExitCode> {
         "Copied {} conversations, {} answers and {} entries of the schedule to {place}.",
         copied.copied, copied.answers, copied.scheduled
     ));
+    match copied.audited {
+        Some(0) => {}
+        Some(entries) => console::say(&format!("{entries} entries of the audit were copied.")),
+        None => console::say("The audits went on in both places, and stay apart."),
+    }
     if copied.known > 0 {
         console::say(&format!("{} conversations were there already.", copied.known));
     }

@@ -11,6 +11,7 @@ use bobbin_model::{ItemStatus, Scope, Seq, StandingAnswer, ThreadId, ThreadState
 
 use crate::{
     ListFilter, ScheduleChange, ScheduleStore, Store, StoreError, StoredEvent, Summary, TextPart, Write,
+    decoded,
 };
 
 /// Events, and Threads of a list, that are read at a time.
@@ -31,9 +32,11 @@ pub struct Copied {
     pub answers: usize,
     /// Entries of the schedule that were copied.
     pub scheduled: usize,
+    /// Entries of the audit that were copied; `None` if the audits of both stores went on apart.
+    pub audited: Option<usize>,
 }
 
-/// Copies all Threads, answers for ever and the schedule. No server may use either store meanwhile. Requests that clients
+/// Copies all Threads, answers for ever, the schedule and the audit. No server may use either store meanwhile. Requests that clients
 /// have named are not copied.
 ///
 /// # Errors
@@ -43,7 +46,10 @@ where
     A: Store + ScheduleStore + ?Sized,
     B: Store + ScheduleStore + ?Sized,
 {
-    let mut done = Copied::default();
+    let mut done = Copied {
+        audited: audit(from, to).await?,
+        ..Copied::default()
+    };
     let mut filter = ListFilter {
         everything: true,
         limit: Some(PAGE),
@@ -196,6 +202,41 @@ fn write(state: &ThreadState, events: Vec<StoredEvent>, head_seq: Seq) -> Write 
         text: Vec::new(),
         remember: None,
         request: None,
+        audit: Vec::new(),
+    }
+}
+
+/// Copies the entries of the audit that the other store does not have yet. Returns their number; `None` if the audits went
+/// on in both stores, so that one chain cannot have both.
+async fn audit<A, B>(from: &A, to: &B) -> Result<Option<usize>, StoreError>
+where
+    A: Store + ?Sized,
+    B: Store + ?Sized,
+{
+    let mut after = 0;
+    loop {
+        let (ours, theirs) = (from.audit(after, PAGE).await?, to.audit(after, PAGE).await?);
+        let common = ours.len().min(theirs.len());
+        if ours[..common] != theirs[..common] {
+            return Ok(None);
+        }
+        if common < theirs.len() {
+            return Ok(Some(0));
+        }
+        after += theirs.len() as u64;
+        if theirs.len() < PAGE as usize {
+            break;
+        }
+    }
+    let mut copied = 0;
+    loop {
+        let rows = from.audit(after, PAGE).await?;
+        let Some(last) = rows.last() else {
+            return Ok(Some(copied));
+        };
+        after = last.seq;
+        copied += rows.len();
+        to.record(rows.iter().filter_map(decoded).collect(), None).await?;
     }
 }
 

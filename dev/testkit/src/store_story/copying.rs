@@ -7,7 +7,9 @@ use bobbin_model::sub_agent::SubAgentSource;
 use bobbin_model::{
     DeltaChannel, Event, Identity, ItemBody, Outcome, Scope, Seq, ThreadId, ThreadSource, TurnId, UnixMillis,
 };
-use bobbin_store::{Copied, ListFilter, ScheduleChange, ScheduleEntry, TextPart, UsageQuery, copy};
+use bobbin_store::{
+    AuditEntry, Copied, Deed, ListFilter, ScheduleChange, ScheduleEntry, TextPart, UsageQuery, copy,
+};
 
 use super::{Open, WholeStore, Writer, me, prompt, question};
 
@@ -24,6 +26,7 @@ pub async fn a_copy_has_what_its_source_has(open: Open) {
         copied: THREADS,
         answers: 1,
         scheduled: 1,
+        audited: Some(300),
         ..Copied::default()
     };
     assert_eq!(copy(&*source, &*other).await.unwrap(), all);
@@ -33,6 +36,7 @@ pub async fn a_copy_has_what_its_source_has(open: Open) {
     let nothing = Copied {
         copied: 0,
         known: THREADS,
+        audited: Some(0),
         ..all.clone()
     };
     assert_eq!(copy(&*back, &*source).await.unwrap(), nothing);
@@ -43,8 +47,10 @@ pub async fn a_copy_has_what_its_source_has(open: Open) {
     let one = Copied {
         copied: 1,
         known: THREADS - 1,
+        audited: Some(1),
         ..all.clone()
     };
+    store_entry(&*source, "goes on").await;
     assert_eq!(copy(&*source, &*other).await.unwrap(), one);
     assert_eq!(everything(&*source).await, everything(&*other).await);
 
@@ -58,11 +64,27 @@ pub async fn a_copy_has_what_its_source_has(open: Open) {
     };
     let renamed = elsewhere.state.decide_rename("elsewhere").unwrap();
     elsewhere.write(renamed).await.unwrap();
+    store_entry(&*back, "elsewhere").await;
     let before = everything(&*back).await;
     let done = copy(&*source, &*back).await.unwrap();
     assert_eq!(done.different, [ThreadId::new("thread_open")]);
-    assert_eq!((done.copied, done.known), (0, THREADS - 1));
+    assert_eq!((done.copied, done.known, done.audited), (0, THREADS - 1, None));
     assert_eq!(everything(&*back).await, before);
+}
+
+/// Adds an entry to the audit.
+async fn store_entry(store: &dyn WholeStore, method: &str) {
+    let entry = AuditEntry {
+        at: UnixMillis(5),
+        actor: None,
+        client: None,
+        thread: None,
+        turn: None,
+        deed: Deed::Requested {
+            method: method.to_owned(),
+        },
+    };
+    store.record(vec![entry], None).await.unwrap();
 }
 
 /// Fills a store. Returns the writer of a Thread whose Turn is open.
@@ -77,6 +99,7 @@ async fn filled(store: &dyn WholeStore) -> Writer<'_> {
     done.write(ended).await.unwrap();
     // More than one page.
     for number in 0..300 {
+        store_entry(store, "tea").await;
         let renamed = done.state.decide_rename(&format!("tea {number}")).unwrap();
         done.write(renamed).await.unwrap();
     }
@@ -158,6 +181,7 @@ async fn everything(store: &dyn WholeStore) -> String {
     let answers = store.standing_answers(9).await.unwrap();
     let open = store.threads_with_open_turns().await.unwrap();
     let schedule = store.schedule().await.unwrap();
-    write!(text, "{usage:?}\n{answers:?}\n{open:?}\n{schedule:?}").unwrap();
+    let audit = store.audit(0, 1000).await.unwrap();
+    write!(text, "{usage:?}\n{answers:?}\n{open:?}\n{schedule:?}\n{audit:?}").unwrap();
     text
 }
