@@ -36,9 +36,9 @@ enum What {
         new: PathBuf,
     },
     /// Copy a folder's conversations, answers and jobs between the file of this machine and the database of `Database.Url`.
-    /// What is there already stays.
+    /// Conversations that are there already stay.
     Copy {
-        /// Where to: `postgres` or `sqlite`.
+        /// The store to copy to: `postgres` or `sqlite`.
         #[arg(long, value_name = "STORE")]
         to: StoreKind,
         /// The workspace; the one around the current directory when left out.

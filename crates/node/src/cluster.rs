@@ -69,10 +69,10 @@ impl Member {
     ) -> anyhow::Result<Option<Elsewhere>> {
         let leases = shared.leases.subscribe();
         let found = self.nodes.leases(&[workspace.to_owned()]).await?;
-        let mut held = found
+        let mut running = found
             .into_iter()
             .filter(|lease| lease.remaining > 0.0 && lease.holder != self.own.id);
-        Ok(held.next().map(|lease| Elsewhere { lease, leases }))
+        Ok(running.next().map(|lease| Elsewhere { lease, leases }))
     }
 
     /// Runs until the node stops. Then others see that it has ended. Sets `key` to that of all nodes.
@@ -150,8 +150,8 @@ impl Member {
             }
         }
         let is_own = |lease: &&LeaseRow| lease.holder == self.own.id && lease.remaining > 0.0;
-        let held = leases.iter().filter(is_own).count();
-        metrics::gauge!("bobbin_leases").set(u32::try_from(held).unwrap_or(u32::MAX));
+        let own = leases.iter().filter(is_own).count();
+        metrics::gauge!("bobbin_leases").set(u32::try_from(own).unwrap_or(u32::MAX));
         shared.leases.send_replace(leases);
         Ok(())
     }

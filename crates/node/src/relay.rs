@@ -185,7 +185,7 @@ async fn server(
                     let transport = connected.map_err(|why| JoinRefused::Unreachable { machine, why })?;
                     return Ok(Joined { transport, elsewhere: Some(elsewhere) });
                 }
-                // Who serves it now?
+                // Another one may serve it now, or nobody.
                 () = elsewhere.ended() => {}
             }
         }
