@@ -130,6 +130,19 @@ export interface ArtifactIdChannelMessageSource {
   kind: "artifactId";
 }
 
+/** A stored entry. */
+export interface AuditRow {
+  /** The entry as JSON, as it was hashed. */
+  entry: string;
+  /**
+   * SHA-256, in hexadecimal digits, of the hash of the entry before, this number and this entry, with a line feed between
+   * them.
+   */
+  hash: string;
+  /** Its number, from 1 without gaps. */
+  seq: number;
+}
+
 /** A prompt that runs by the clock. */
 export interface Automation {
   /** As the client gave it; without effect here. */
@@ -4840,6 +4853,28 @@ export interface ApprovalRulesRemoveResult {
   answers: StandingAnswer[];
 }
 
+/** Parameters of `audit/list`. */
+export interface AuditListParams {
+  /** The number after which entries are listed; from the oldest when left out. */
+  after?: number;
+  /** Most entries, up to 200, which is the default. */
+  limit?: number;
+}
+
+/** Result of `audit/list`. */
+export interface AuditListResult {
+  /** The entries, oldest first; none if there are no more. */
+  rows: AuditRow[];
+}
+
+/** Parameters of `audit/cut`. */
+export interface AuditCutParams {
+  /** The client's name for this request. */
+  clientRequestId?: string;
+  /** The number of the newest entry that is removed. */
+  upTo: number;
+}
+
 /** Result of `workspace/config/schema`. */
 export interface WorkspaceConfigSchemaResult {
   /** Settings that belong together, in order. */
@@ -6788,6 +6823,10 @@ export interface Requests {
   "approval/rules/list": { params: EmptyParams; result: ApprovalRulesListResult };
   /** Extension: removes requests from what is always allowed. */
   "approval/rules/remove": { params: ApprovalRulesRemoveParams; result: ApprovalRulesRemoveResult };
+  /** Extension: lists who did what, with hashes that show whether an entry is missing or was changed. */
+  "audit/list": { params: AuditListParams; result: AuditListResult };
+  /** Extension: removes the oldest entries. An entry says so. */
+  "audit/cut": { params: AuditCutParams; result: EmptyResult };
   /** Lists the settings that configuration files can have. Extension: with what the files say, secrets left out. */
   "workspace/config/schema": { params: EmptyParams; result: WorkspaceConfigSchemaResult };
   /** Sets or removes settings of the workspace, and returns what the files say then. */

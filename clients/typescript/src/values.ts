@@ -35,6 +35,7 @@ export const ONCE: ReadonlySet<string> = new Set([
   "mcp/remove",
   "command/execute",
   "approval/rules/remove",
+  "audit/cut",
   "workspace/trust/set",
   "externalChannel/upsert",
   "externalChannel/remove",

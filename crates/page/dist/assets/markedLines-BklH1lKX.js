@@ -1,1 +1,0 @@
-import{F as e}from"./index-DNUEN6dT.js";function t(t){return{...t,hunks:t.hunks.map(t=>({...t,lines:t.lines.map(t=>({...t,text:e(t.text)}))}))}}export{t};

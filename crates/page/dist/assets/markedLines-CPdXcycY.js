@@ -1,0 +1,1 @@
+import{F as e}from"./index-C59aNkP_.js";function t(t){return{...t,hunks:t.hunks.map(t=>({...t,lines:t.lines.map(t=>({...t,text:e(t.text)}))}))}}export{t};
