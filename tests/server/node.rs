@@ -11,7 +11,7 @@ use tokio::process::Child;
 use tokio::time::{Duration, Instant, sleep};
 use tokio_tungstenite::tungstenite::Error;
 
-use crate::support::{PATIENCE, Workspace, not_tested, rich, state_folder};
+use crate::support::{PATIENCE, Workspace, rich, state_folder};
 
 /// A node that serves `tea` and `pot`, two folders of a home.
 struct Node {
@@ -248,30 +248,6 @@ async fn people_reach_the_workspaces_in_which_they_have_a_role_and_learn_of_no_o
         removed.elapsed() < Duration::from_secs(1),
         "{:?}",
         removed.elapsed()
-    );
-    node.end().await;
-}
-
-#[tokio::test]
-async fn where_bubblewrap_is_missing_people_of_another_role_read() {
-    let home = Workspace::new();
-    let added = home.run(&["people", "add", "ana", "--role", "author"]).await;
-    if !added.status.success() {
-        return not_tested("roles above viewer take bubblewrap");
-    }
-    // As on a machine that has taken over.
-    home.without_bubblewrap();
-    let node = Node::in_home(home, "ws://127.0.0.1:0").await;
-    let token = node.home.run(&["token", "--for", "ana"]).await;
-    let token = String::from_utf8(token.stdout).unwrap();
-    let at = format!("{}/w/tea/ws?token={}", node.address, token.trim());
-    let mut ana = Client::ready(Link::web_socket(&at).await, "ana", rich()).await;
-    let identity = json!({ "identity": { "channelName": "test" } });
-    ana.call("thread/list", identity.clone()).await;
-    let refused = ana.error("thread/start", identity).await;
-    assert_eq!(
-        (&refused["code"], &refused["data"]["role"]),
-        (&json!(-32004), &json!("viewer"))
     );
     node.end().await;
 }
@@ -588,11 +564,11 @@ async fn commands_find_the_node_and_a_second_one_is_refused() {
                 .home
                 .run(&["open", "--print", "--workspace", path.to_str().unwrap()])
                 .await;
-            if !open.status.success() {
-                break String::from_utf8_lossy(&open.stderr).into_owned();
+            if String::from_utf8_lossy(&open.stderr).contains("`bobbin node`") {
+                break;
             }
         }
     };
-    let said = tokio::time::timeout(PATIENCE, said).await.unwrap();
-    assert!(said.contains("`bobbin node`"), "{said}");
+    let said = tokio::time::timeout(PATIENCE, said).await;
+    said.expect("it says which command starts a node");
 }

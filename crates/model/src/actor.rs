@@ -76,6 +76,13 @@ impl Role {
     pub fn may(self, need: Need) -> bool {
         self >= need.role()
     }
+
+    /// Returns the role of the same person on a machine where bubblewrap does not confine commands: who may have commands run
+    /// without owning the server reads only.
+    #[must_use]
+    pub fn unconfined(self) -> Self {
+        if self == Self::Owner { self } else { Self::Viewer }
+    }
 }
 
 /// A person with a role, as records name them.
@@ -158,6 +165,12 @@ mod tests {
             role,
             device: None,
         }))
+    }
+
+    #[test]
+    fn only_owners_have_their_role_where_nothing_confines_commands() {
+        let left = Role::ALL.map(Role::unconfined);
+        assert_eq!(left, [Role::Viewer, Role::Viewer, Role::Viewer, Role::Owner]);
     }
 
     #[test]

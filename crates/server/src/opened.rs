@@ -24,7 +24,7 @@ use bobbin_engine_acp::{AcpEngine, Surroundings as AgentSurroundings};
 use bobbin_git::Repositories;
 use bobbin_hooks::{HookRunner, ManagedHooks};
 use bobbin_mcp::{ServerPlaces, Servers, logins};
-use bobbin_model::{Actor, Need, Role};
+use bobbin_model::{Actor, Need};
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
@@ -135,7 +135,7 @@ impl Opened {
             self.sandbox.settle().await;
             if !self.sandbox.is_bubblewrapped() {
                 tracing::warn!("bubblewrap does not confine commands here, so {person} can only read");
-                person.role = Role::Viewer;
+                person.role = person.role.unconfined();
             }
         }
         Actor::Person(person)

@@ -69,7 +69,7 @@ export function useMay(role: Role): boolean {
   return roles.indexOf(own) >= roles.indexOf(role);
 }
 
-/** Returns whether the user of this page may stop, steer or take back what somebody has sent. Without a name it is the owner's. */
+/** Returns whether the user of this page may stop, steer or take back an input of this actor; without one it is the owner's. */
 export function useMayChange(): (actor?: ActorInfo) => boolean {
   const own = useServer()?.actor?.name;
   const mayAll = useMay("approver");

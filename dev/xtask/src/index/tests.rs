@@ -93,7 +93,8 @@ const HARMLESS: [&str; 21] = [
     "forward/stop",
 ];
 /// Requests that read secrets, or what belongs to the owner alone.
-const SECRET: [&str; 18] = [
+const SECRET: [&str; 19] = [
+    "audit/list",
     "config/read",
     "device/list",
     "externalChannel/get",
