@@ -198,7 +198,7 @@ test("a place that a text names is a link to the file", async ({ page, bench }) 
   await page.goBack();
   // The text is drawn once more when the server has said which places there are; a click in between is lost.
   await expect(page.getByRole("link", { name: "src/kettle.rs:3" })).toBeVisible();
-  await page.getByRole("link", { name: "the kettle" }).click();
+  await page.getByRole("link", { name: "the kettle", exact: true }).click();
   await expect(page.locator(".file-lines .found")).toContainText("95");
 });
 
