@@ -168,7 +168,7 @@ async fn what_is_old_is_cut_and_a_changed_entry_is_noticed() {
             .contains("Nothing is missing")
     );
 
-    // Somebody changes the database.
+    // A program changes the database.
     me.call("approval/rules/remove", json!({})).await;
     server.kill().await;
     let address = format!("sqlite:{}", workspace.database().display());

@@ -99,7 +99,7 @@ impl Owner {
             channel: Some("bench".into()),
             features: TurnFeatures::default(),
         };
-        let begun = self.state.decide_start_turn(request, UnixMillis(2)).unwrap();
+        let started = self.state.decide_start_turn(request, UnixMillis(2)).unwrap();
         let entry = AuditEntry {
             at: UnixMillis(2),
             actor: None,
@@ -113,7 +113,7 @@ impl Owner {
         };
         Write {
             audit: vec![entry],
-            ..self.write(begun)
+            ..self.write(started)
         }
     }
 }
